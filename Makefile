@@ -1,0 +1,54 @@
+# Millrace: from the vanilla tarball to packages.  `make help` lists what there is.
+# Make holds the order of the steps and nothing else; each step is a script.
+
+TREE ?= 10.11
+export TREE VERSION SHA256 TARBALL
+ifdef PATCHES
+export PATCHES
+endif
+PYTEST = /usr/bin/python3 -m pytest -q
+
+.NOTPARALLEL:
+.DEFAULT_GOAL := packages
+.PHONY: packages deb rpm source tarball patched refresh run check lint docs help clean
+
+# Every step is asked each time; one that finds its work done says nothing.
+packages: setup                 ## the whole road for one tree: source, deb, rpm and tarball into dist/
+	@build/locked build/road source-deb deb source-rpm rpm tarball checksums
+source: setup                   ## only the source packages (.dsc and .src.rpm)
+	@build/locked build/road source-deb source-rpm checksums
+deb: setup                      ## only the Debian packages
+	@build/locked build/road source-deb deb checksums
+rpm: setup                      ## only the RPM packages
+	@build/locked build/road source-rpm rpm checksums
+tarball: setup                  ## only the binary tarball
+	@build/locked build/road tarball checksums
+patched: setup                  ## the patched source with quilt's state, in work/
+	@build/locked build/road
+refresh:                        ## take edits in the patched source back into its top patch
+	@build/locked scripts/refresh
+run:                            ## a server from this build in a private data directory
+	@build/run
+check: setup-tests packages     ## every test, the fast ones first
+	@$(PYTEST) tests
+lint: setup-tests               ## the fast tests only: scripts, headers, series
+	@$(PYTEST) tests/fast
+docs:                           ## write the tables of patches in README.md and docs/patches/
+	@scripts/patches-table --write
+clean:                          ## remove what was built (not what was downloaded)
+	@rm -rf work dist
+
+.PHONY: setup setup-tests
+setup:
+	@build/setup
+setup-tests:
+	@build/setup tests
+
+help:                           ## this list
+	@echo 'Targets:'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@echo 'Variables:'
+	@echo '  TREE=10.11          the release tree: $(patsubst trees/%.conf,%,$(wildcard trees/*.conf))'
+	@echo '  PATCHES="a b"       a subset of the series (default: all; none: vanilla)'
+	@echo '  VERSION= SHA256=    another upstream release of the tree, and the hash of its tarball'
+	@echo '  TARBALL=            a tarball already at hand, its .asc beside it'

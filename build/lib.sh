@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# What every step of the road shares; a step begins with
+#
+#     . "$(dirname "$0")/lib.sh"
+#
+# Taken from the environment: TREE, PATCHES, VERSION, SHA256, TARBALL (the
+# variables of `make help`).  Given to the step:
+#
+#   TOP TREE CACHE       checkout, release tree, where downloads are kept
+#   VERSION SHA256 SIGNED_BY ARCHIVE DEBIAN_SOURCE DEBIAN_SUITES   trees/$TREE.conf
+#   REVISION RELEASE     1, and 1 or 1~read.ahead (a subset)
+#   DATE SOURCE_DATE_EPOCH
+#   PATCH_DIR NAMES      where the patches are; the chosen ones in series order
+#   SUBSET               all, or the names joined by +, or vanilla
+#   WORK SOURCE DIST     work/$TREE/$SUBSET, the patched source in it, the packages
+#   TARBALL_FILE         upstream's tarball, verified, in CACHE
+#   JOBS and the environment of ccache
+#
+# Functions: say, die, logged.
+
+set -euo pipefail
+export LC_ALL=C.UTF-8 TZ=UTC
+umask 022
+
+say() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
+
+# die WHAT [LINE...]: the first line names what is wrong, the others cause and mend.
+die() {
+    printf '%s: error: %s\n' "$(basename "$0")" "$1" >&2
+    shift
+    [ $# -eq 0 ] || printf '  %s\n' "$@" >&2
+    exit 1
+}
+
+# logged LOG COMMAND...: output to LOG, on the terminal only how far it is; where
+# the command fails, the end of the log and its name.
+logged() {
+    local log=$1
+    shift
+    "$@" < /dev/null 2>&1 | tee "$log" | awk -v step="$(basename "$0")" -f "$TOP/build/progress.awk" \
+        || die "$(basename "$1") failed" "$(grep -E 'error|FAILED|Error' "$log" | head -n5)" "$(tail -n8 "$log")" \
+            "whole log: $log"
+}
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CACHE=${MILLRACE_CACHE:-$TOP/cache}
+
+load_tree() {
+    local wanted_version=${VERSION:-} wanted_sha256=${SHA256:-} conf
+    TREE=${TREE:-10.11}
+    conf=$TOP/trees/$TREE.conf
+    [ -f "$conf" ] || die "no release tree $TREE: there is no trees/$TREE.conf" \
+        "known trees: $(cd "$TOP/trees" && echo *.conf | sed 's/\.conf//g')"
+    # shellcheck disable=SC1090
+    . "$conf"
+    if [ -n "$wanted_version" ] && [ "$wanted_version" != "$VERSION" ]; then
+        [ -n "$wanted_sha256" ] || die \
+            "no sha256 is pinned for release $wanted_version of tree $TREE" \
+            "pinned in trees/$TREE.conf: $VERSION" \
+            "give the hash too: make VERSION=$wanted_version SHA256=..."
+        VERSION=$wanted_version SHA256=$wanted_sha256
+    fi
+    SOURCE_DATE_EPOCH=$(date -u -d "$DATE" +%s)
+    export SOURCE_DATE_EPOCH
+    PATCH_DIR=$TOP/patches/$TREE
+    TARBALL_FILE=$CACHE/mariadb-$VERSION.tar.gz
+}
+
+# Resolves PATCHES (unset: all; "none": vanilla) against the series.
+choose_patches() {
+    local all name chosen=
+    all=$(sed 's/#.*//' "$TOP/series" | xargs)
+    for name in $all; do
+        [ -f "$PATCH_DIR/$name.patch" ] || die \
+            "series names '$name', but there is no patches/$TREE/$name.patch" \
+            "add the patch, or take its line out of the file series"
+    done
+    if [ -z "${PATCHES+set}" ] || [ "$PATCHES" = all ]; then
+        NAMES=$all SUBSET=all
+    elif [ "$PATCHES" = none ]; then
+        NAMES='' SUBSET=vanilla
+    else
+        for name in $PATCHES; do
+            case " $all " in
+                *" $name "*) ;;
+                *) die "no patch '$name' in the series" "known patches: $all" \
+                       "or PATCHES=none for the vanilla server" ;;
+            esac
+        done
+        for name in $all; do
+            case " $PATCHES " in *" $name "*) chosen="$chosen $name" ;; esac
+        done
+        NAMES=$(echo $chosen)
+        [ -n "$NAMES" ] || die "PATCHES is empty" "known patches: $all" \
+            "leave PATCHES out for all, or say PATCHES=none for the vanilla server"
+        SUBSET=${NAMES// /+}
+        [ "$NAMES" != "$all" ] || SUBSET=all
+    fi
+    if [ "$SUBSET" = all ]; then
+        RELEASE=$REVISION DIST=$TOP/dist/$TREE
+    else
+        # a tilde sorts before: the full release of the same revision replaces it
+        RELEASE=$REVISION~${SUBSET//-/.} DIST=$TOP/dist/$TREE+$SUBSET
+    fi
+    WORK=$TOP/work/$TREE/$SUBSET
+    SOURCE=$WORK/mariadb-$VERSION
+}
+
+# ccache finds an object again in another directory: the paths it hashes are
+# relative to the source (base_dir), and -ffile-prefix-map keeps the rest out.
+use_ccache() {
+    export CCACHE_BASEDIR=$SOURCE CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
+    export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
+    export MILLRACE_LAUNCHER=ccache
+    JOBS=${JOBS:-$(nproc)}
+    export DEB_BUILD_OPTIONS="parallel=$JOBS nocheck"
+}
+
+load_tree
+choose_patches
+use_ccache

@@ -1,0 +1,50 @@
+# What every Millrace server is configured with, whatever the package format:
+# a CMake initial cache, read with `cmake -C`.  The package formats add only
+# their INSTALL_LAYOUT, so their objects are the same and ccache shares them.
+#
+# The build directory must lie inside the source directory: one prefix map then
+# covers both, and the path of the checkout is not in the binaries.
+
+set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "")
+set(BUILD_CONFIG mysql_release CACHE STRING "")
+
+# The distribution's hardening (dpkg-buildflags, hardening=+all), written out so
+# that DEB, RPM and tarball are compiled with the same words.  It stands with the
+# build type's flags because upstream appends a weaker -fstack-protector to the
+# general ones.  PIE, RELRO, BIND_NOW and fortify are upstream's SECURITY_HARDENED.
+set(hardening "-fstack-protector-strong -fstack-clash-protection")
+set(hardening "${hardening} -Wformat -Werror=format-security")
+foreach(language C CXX)
+  set(CMAKE_${language}_FLAGS
+      "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=/usr/src/mariadb" CACHE STRING "")
+  set(CMAKE_${language}_FLAGS_RELWITHDEBINFO
+      "-O2 -g -DNDEBUG ${hardening}" CACHE STRING "")
+endforeach()
+
+# System libraries, as the distribution's own package has them.
+set(WITH_SSL system CACHE STRING "")
+set(WITH_ZLIB system CACHE STRING "")
+set(WITH_PCRE system CACHE STRING "")
+set(WITH_LIBFMT system CACHE STRING "")
+set(WITH_SYSTEMD yes CACHE STRING "")
+set(WITH_LIBAIO ON CACHE BOOL "")
+set(WITH_URING ON CACHE BOOL "")
+set(WITH_NUMA ON CACHE STRING "")
+set(WITH_JEMALLOC no CACHE STRING "")
+set(WITH_WSREP ON CACHE BOOL "")
+set(WITH_INNODB_SNAPPY ON CACHE STRING "")
+set(CONC_DEFAULT_CHARSET utf8mb4 CACHE STRING "")
+set(SYSTEM_TYPE Linux CACHE STRING "")
+
+set(WITH_EMBEDDED_SERVER OFF CACHE BOOL "")
+set(WITH_UNIT_TESTS OFF CACHE BOOL "")
+
+foreach(plugin AUTH_PAM AUTH_SOCKET)
+  set(PLUGIN_${plugin} YES CACHE STRING "")
+endforeach()
+foreach(plugin AUTH_GSSAPI AWS_KEY_MANAGEMENT COLUMNSTORE CONNECT
+        CRACKLIB_PASSWORD_CHECK HASHICORP_KEY_MANAGEMENT MROONGA OQGRAPH ROCKSDB
+        S3 SPIDER)
+  set(PLUGIN_${plugin} NO CACHE STRING "")
+endforeach()
+set(CLIENT_PLUGIN_AUTH_GSSAPI_CLIENT OFF CACHE STRING "")

@@ -1,0 +1,1 @@
+"""What the maintainers' commands share: the series and the patches' headers."""
