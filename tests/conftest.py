@@ -1,0 +1,71 @@
+"""What the tests share: the checkout, copies of it to break, and running its commands."""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / 'scripts'))
+
+CACHE = Path(os.environ.get('MILLRACE_CACHE', TOP / 'cache'))
+TREE = os.environ.get('TREE', '10.11')
+
+
+def pytest_collection_modifyitems(items):
+    """The fast tests first, then the packages, then the server."""
+    order = ['fast', 'packages', 'server']
+    items.sort(key=lambda item: order.index(item.path.parent.name))
+
+
+class Checkout:
+    """A copy of the project in a directory of its own, free to be broken."""
+
+    def __init__(self, path):
+        self.path = path
+        self.cache = CACHE
+        for name in ('Makefile', 'series', 'build', 'debian', 'rpm', 'keys', 'patches', 'scripts', 'trees'):
+            source = TOP / name
+            if source.is_dir():
+                shutil.copytree(source, path / name, ignore=shutil.ignore_patterns('__pycache__'))
+            else:
+                shutil.copy2(source, path / name)
+
+    def run(self, *command, prefix=(), **variables):
+        """Runs a command of the copy: its exit status and all that it printed."""
+        env = {key: value for key, value in os.environ.items()
+               if key not in ('PATCHES', 'VERSION', 'TARBALL', 'SHA256', 'MAKEFLAGS', 'MAKELEVEL', 'MFLAGS')}
+        env.update({'MILLRACE_CACHE': str(self.cache), 'TREE': TREE, **variables})
+        done = subprocess.run([*prefix, *map(str, command)], cwd=self.path, env=env, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def write(self, name, text):
+        """Writes a file of the copy."""
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding='utf-8')
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of the project."""
+    path = tmp_path / 'millrace'
+    path.mkdir()
+    return Checkout(path)
+
+
+def release():
+    """VERSION and SHA256 as trees/TREE.conf pins them."""
+    lines = (TOP / 'trees' / f'{TREE}.conf').read_text().splitlines()
+    pairs = dict(line.split('=', 1) for line in lines if '=' in line and not line.startswith('#'))
+    return pairs['VERSION'], pairs['SHA256']
+
+
+@pytest.fixture(scope='session')
+def tarball():
+    """Upstream's tarball, fetched and verified."""
+    subprocess.run([TOP / 'build/fetch'], check=True, env={**os.environ, 'TREE': TREE})
+    return CACHE / f'mariadb-{release()[0]}.tar.gz'

@@ -1,0 +1,148 @@
+"""build/apply and the choice of patches: quilt's state, subsets, and what is refused."""
+import fcntl
+import itertools
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import TREE, release
+from millrace import series
+
+VERSION, _ = release()
+NAMES = series.names()
+SUBSETS = [subset for size in range(len(NAMES) + 1) for subset in itertools.combinations(NAMES, size)]
+
+
+def source_of(checkout, subset='all'):
+    """The patched source of a subset."""
+    return checkout.path / 'work' / TREE / subset / f'mariadb-{VERSION}'
+
+
+@pytest.fixture(scope='session')
+def unpacked(tarball, tmp_path_factory):
+    """The vanilla source, unpacked once for all tests."""
+    tree = tmp_path_factory.mktemp('unpacked')
+    subprocess.run(['tar', '-xzf', tarball, '-C', tree], check=True)
+    return tree / f'mariadb-{VERSION}'
+
+
+@pytest.fixture
+def patched(checkout, unpacked):
+    """A checkout with the whole series applied (on hard links: patch and quilt write new files)."""
+    source_of(checkout).parent.mkdir(parents=True)
+    subprocess.run(['cp', '-al', unpacked, source_of(checkout)], check=True)
+    status, text = checkout.run('build/apply')
+    assert status == 0, text
+    return checkout
+
+
+@pytest.mark.parametrize('subset', SUBSETS, ids=lambda subset: '+'.join(subset) or 'none')
+def test_every_subset_applies_with_fuzz_0(subset, unpacked, tmp_path):
+    tree = tmp_path / 'tree'
+    tree.mkdir()
+    for name in subset:
+        for line in series.patch_file(TREE, name).read_text().splitlines():
+            if line.startswith('--- a/'):
+                file = line[len('--- a/'):]
+                (tree / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(unpacked / file, tree / file)
+    for name in subset:
+        done = subprocess.run(['patch', '-p1', '--fuzz=0', '--no-backup-if-mismatch',
+                               '-i', series.patch_file(TREE, name)],
+                              cwd=tree, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout
+        assert 'offset' not in done.stdout or len(subset) > 1, f'{name} alone applies at an offset:\n{done.stdout}'
+
+
+def test_quilt_works_in_the_patched_tree(patched):
+    tree = source_of(patched)
+    quilt = ['quilt', '--quiltrc', '-']
+
+    def ask(*words):
+        return subprocess.run([*quilt, *words], cwd=tree, text=True, capture_output=True, check=True).stdout
+
+    assert ask('top').strip().endswith(f'{NAMES[-1]}.patch')
+    ask('pop', '-a')
+    ask('push', '-a')
+    assert len(ask('applied').split()) == len(NAMES)
+    for name in reversed(NAMES):
+        before = (patched.path / 'patches' / TREE / f'{name}.patch').read_bytes()
+        ask('refresh', '-p', 'ab', '--no-timestamps', '--no-index', '--sort')
+        after = (patched.path / 'patches' / TREE / f'{name}.patch').read_bytes()
+        assert after == before, f'refreshing {name} changes it: make refresh'
+        ask('pop')
+
+
+def test_edits_are_never_lost(patched):
+    file = source_of(patched) / 'README.md'
+    tree = source_of(patched)
+    subprocess.run(['quilt', 'add', 'README.md'], cwd=tree, check=True, capture_output=True)
+    text = file.read_text()
+    file.unlink()
+    file.write_text(text + 'an edit\n')
+    status, text = patched.run('build/apply')
+    assert status == 1
+    assert 'edits that no patch holds' in text and 'make refresh' in text
+    assert file.read_text().endswith('an edit\n')
+
+    status, text = patched.run('scripts/refresh')
+    assert status == 0, text
+    assert '+an edit' in (patched.path / 'patches' / TREE / f'{NAMES[-1]}.patch').read_text()
+    assert patched.run('build/apply')[0] == 0
+
+
+def test_a_changed_patch_is_applied_anew(patched):
+    patch = patched.path / 'patches' / TREE / f'{NAMES[-1]}.patch'
+    patch.write_text(patch.read_text() + '--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n')
+    assert patched.run('build/apply')[0] == 0
+    assert (source_of(patched) / 'new.txt').read_text() == 'new\n'
+
+
+def test_a_patch_that_does_not_apply(patched):
+    name = NAMES[-1]
+    patch = patched.path / 'patches' / TREE / f'{name}.patch'
+    patch.write_text(patch.read_text() + '--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-no such line\n+x\n')
+    status, text = patched.run('build/apply')
+    assert status == 1
+    assert f"patch '{name}' does not apply" in text and 'README.md' in text and 'quilt push -f' in text
+    status, text = patched.run('build/apply')
+    assert status == 1, 'a second try fails as the first did'
+
+
+def test_a_series_that_names_no_patch(checkout):
+    checkout.write('series', 'show-patches\nno-such-patch\n')
+    status, text = checkout.run('build/apply')
+    assert status == 1
+    assert "series names 'no-such-patch'" in text and f'patches/{TREE}/no-such-patch.patch' in text
+    assert not (checkout.path / 'work').exists()
+
+
+def test_an_unknown_patch(checkout):
+    status, text = checkout.run('build/apply', PATCHES='read-ahead nonsense')
+    assert status == 1
+    assert "no patch 'nonsense'" in text and f'known patches: {" ".join(NAMES)}' in text
+
+
+def test_no_patch_at_all(checkout):
+    status, text = checkout.run('build/apply', PATCHES=' ')
+    assert status == 1
+    assert 'PATCHES is empty' in text and 'PATCHES=none' in text
+
+
+def test_two_makes_at_once(checkout):
+    work = checkout.path / 'work' / TREE / 'all'
+    work.mkdir(parents=True)
+    with (work / '.lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        status, text = checkout.run('build/locked', 'build/apply')
+    assert status == 1
+    assert 'another make is at work' in text
+    assert not source_of(checkout).exists()
+
+
+def test_unwritable_work_directory(checkout):
+    checkout.write('work', 'a file in the way')
+    status, text = checkout.run('build/apply')
+    assert status == 1
+    assert 'cannot write to' in text

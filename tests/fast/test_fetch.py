@@ -1,0 +1,134 @@
+"""build/fetch: what it takes, what it refuses, and that nothing half-made is left."""
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import release
+
+VERSION, _ = release()
+
+
+@pytest.fixture
+def empty(checkout, tmp_path):
+    """A checkout whose cache is empty."""
+    checkout.cache = tmp_path / 'cache'
+    return checkout
+
+
+def left_in(cache):
+    """What a failed fetch left in the cache."""
+    return sorted(path.name for path in cache.iterdir()) if cache.exists() else []
+
+
+def test_own_tarball_is_verified_and_kept(empty, tarball, tmp_path):
+    own = tmp_path / 'own.tar.gz'
+    own.symlink_to(tarball)
+    shutil.copy(f'{tarball}.asc', f'{own}.asc')
+    status, text = empty.run('build/fetch', TARBALL=str(own))
+    assert status == 0, text
+    assert 'sha256 and signature are right' in text
+    assert f'mariadb-{VERSION}.tar.gz' in left_in(empty.cache)
+    assert empty.run('build/fetch', prefix=('unshare', '-rn')) == (0, ''), 'the cache serves without a network'
+
+
+def test_wrong_hash(empty, tmp_path):
+    own = tmp_path / 'own.tar.gz'
+    own.write_bytes(b'not a tarball')
+    (tmp_path / 'own.tar.gz.asc').write_text('no signature')
+    status, text = empty.run('build/fetch', TARBALL=str(own))
+    assert status == 1
+    assert 'wrong sha256' in text and str(own) in text
+    assert left_in(empty.cache) == []
+
+
+def test_truncated_tarball(empty, tarball, tmp_path):
+    own = tmp_path / 'own.tar.gz'
+    with tarball.open('rb') as whole:
+        own.write_bytes(whole.read(10_000_000))
+    shutil.copy(f'{tarball}.asc', f'{own}.asc')
+    status, text = empty.run('build/fetch', TARBALL=str(own))
+    assert status == 1
+    assert 'wrong sha256' in text and 'truncated' in text
+    assert left_in(empty.cache) == []
+
+
+def test_signature_of_somebody_else(empty, tarball, tmp_path):
+    home = tmp_path / 'gnupg'
+    home.mkdir(mode=0o700)
+    gpg = ['gpg', '--homedir', home, '--batch', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '']
+    subprocess.run([*gpg, '--quick-generate-key', 'Mallory <mallory@example.org>', 'ed25519'], check=True)
+    own = tmp_path / 'own.tar.gz'
+    own.symlink_to(tarball)
+    subprocess.run([*gpg, '--armor', '--output', f'{own}.asc', '--detach-sign', own], check=True)
+    subprocess.run(['gpgconf', '--homedir', home, '--kill', 'gpg-agent'], check=False)
+    status, text = empty.run('build/fetch', TARBALL=str(own))
+    assert status == 1
+    assert 'signature is not upstream' in text and 'do not build from this file' in text
+    assert left_in(empty.cache) == []
+
+
+def test_no_signature(empty, tarball, tmp_path):
+    own = tmp_path / 'own.tar.gz'
+    own.symlink_to(tarball)
+    status, text = empty.run('build/fetch', TARBALL=str(own))
+    assert status == 1
+    assert f'no signature {own}.asc' in text
+    assert left_in(empty.cache) == []
+
+
+def test_no_such_tarball(empty):
+    status, text = empty.run('build/fetch', TARBALL='/nonexistent.tar.gz')
+    assert status == 1
+    assert 'TARBALL=/nonexistent.tar.gz: no such file' in text
+
+
+def test_no_network(empty):
+    status, text = empty.run('build/fetch', prefix=('unshare', '-rn'))
+    assert status == 1
+    assert f'mariadb-{VERSION}.tar.gz could not be fetched' in text
+    assert 'make TARBALL=' in text
+    assert left_in(empty.cache) == []
+
+
+def test_damaged_cache_is_noticed(empty):
+    empty.cache.mkdir()
+    (empty.cache / f'mariadb-{VERSION}.tar.gz').write_bytes(b'damaged')
+    (empty.cache / f'mariadb-{VERSION}.tar.gz.asc').write_text('none')
+    status, text = empty.run('build/fetch')
+    assert status == 1
+    assert 'wrong sha256' in text and 'remove it and run make again' in text
+
+
+def on_tmpfs(options, cache, script):
+    """Runs build/fetch with the cache on a file system of its own."""
+    return ('unshare', '-rm', 'sh', '-c', f'mount -t tmpfs -o {options} none "$1" && shift && exec "$@"', 'sh', cache)
+
+
+def test_full_cache(empty, tarball):
+    empty.cache.mkdir()
+    shutil.copy(f'{tarball}.asc', empty.path / 'own.asc')
+    (empty.path / 'own').symlink_to(tarball)
+    status, text = empty.run('build/fetch', TARBALL=str(empty.path / 'own'),
+                             prefix=on_tmpfs('size=1m', empty.cache, 'build/fetch'))
+    assert status == 1
+    assert 'No space left on device' in text
+
+
+def test_read_only_cache(empty):
+    empty.cache.mkdir()
+    status, text = empty.run('build/fetch', prefix=on_tmpfs('ro', empty.cache, 'build/fetch'))
+    assert status == 1
+    assert f'cannot write to {empty.cache}' in text
+
+
+def test_release_without_a_pin(empty):
+    status, text = empty.run('build/fetch', VERSION='10.11.99')
+    assert status == 1
+    assert 'no sha256 is pinned for release 10.11.99' in text and 'make VERSION=10.11.99 SHA256=' in text
+
+
+def test_unknown_tree(empty):
+    status, text = empty.run('build/fetch', TREE='9.9')
+    assert status == 1
+    assert 'no release tree 9.9' in text and 'known trees: 10.11' in text

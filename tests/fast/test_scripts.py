@@ -1,0 +1,70 @@
+"""The scripts themselves: shellcheck, usage texts, setup, generated tables, what must not be in the tree."""
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import TOP
+
+
+def tracked():
+    """Files of the project, as git has them or would have them."""
+    done = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard'], cwd=TOP, text=True,
+                          capture_output=True, check=True)
+    return [TOP / name for name in done.stdout.splitlines() if (TOP / name).is_file()]
+
+
+def shell_scripts():
+    """Those that a shell runs."""
+    return [path for path in tracked()
+            if path.suffix in ('', '.sh') and re.match(rb'#!.*\b(ba)?sh\b', path.read_bytes()[:40])]
+
+
+def test_shellcheck():
+    done = subprocess.run(['shellcheck', '-x', '-e', 'SC1091,SC2086,SC2046,SC2015,SC2154', *shell_scripts()],
+                          cwd=TOP, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize('path', [path for path in tracked()
+                                  if path.parent.name in ('build', 'scripts') and path.stat().st_mode & 0o100],
+                         ids=lambda path: f'{path.parent.name}/{path.name}')
+def test_every_command_says_how_it_is_used(path):
+    assert 'Usage: ' in path.read_text()[:400]
+
+
+def test_help_names_every_target(checkout):
+    status, text = checkout.run('make', 'help')
+    assert status == 0
+    targets = re.findall(r'^([a-z]+):', (TOP / 'Makefile').read_text(), re.MULTILINE)
+    assert {target for target in targets if f'make {target} ' not in text} <= {'setup'}
+    for variable in ('TREE', 'PATCHES', 'VERSION', 'TARBALL'):
+        assert variable in text
+
+
+def test_the_tables_are_made_from_the_headers():
+    done = subprocess.run([TOP / 'scripts/patches-table', '--check'], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_setup_without_root_names_what_is_missing(checkout, tmp_path):
+    control = checkout.path / 'debian/control'
+    control.write_text(control.read_text().replace('Build-Depends:', 'Build-Depends: no-such-package,'))
+    commands = tmp_path / 'bin'
+    commands.mkdir()
+    for name in {path.name for bin in ('/usr/bin', '/bin') for path in Path(bin).iterdir()} - {'sudo'}:
+        (commands / name).symlink_to(shutil.which(name, path='/usr/bin:/bin') or '/bin/false')
+    status, text = checkout.run('build/setup', prefix=('unshare', '--map-user=65534'), PATH=str(commands))
+    assert status == 1
+    assert 'no-such-package' in text
+    assert 'this is not root and there is no sudo' in text and 'apt-get build-dep' in text
+
+
+def test_no_path_of_a_machine_and_no_large_file():
+    for path in tracked():
+        assert path.stat().st_size < 5_000_000, f'{path}: is it data that the design keeps?'
+        if path.suffix != '.gz' and path != TOP / 'tests/fast/test_scripts.py':
+            text = path.read_bytes()
+            assert str(TOP).encode() + b'/' not in text, f'{path} names the path of this checkout'

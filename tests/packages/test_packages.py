@@ -1,0 +1,69 @@
+"""The packages themselves, installed by apt and by rpm into a clean root, and the tarball unpacked."""
+import os
+import subprocess
+
+import pytest
+
+from conftest import CACHE, TOP, TREE
+
+DIST = TOP / 'dist' / TREE
+
+
+@pytest.mark.parametrize('script', ['deb-install.sh', 'rpm-install.sh', 'tarball-run.sh'])
+def test_installed(script):
+    done = subprocess.run([TOP / 'tests/packages' / script, DIST], text=True, capture_output=True, check=False,
+                          env={**os.environ, 'MILLRACE_CACHE': str(CACHE)}, timeout=1500)
+    text = done.stdout + done.stderr
+    assert done.returncode == 0, text[-8000:]
+    assert 'PASS' in text and 'FAIL' not in text, text[-8000:]
+
+
+def test_checksums():
+    done = subprocess.run(['sha256sum', '--quiet', '--strict', '-c', 'SHA256SUMS'], cwd=DIST, text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = {line.split(maxsplit=1)[1] for line in (DIST / 'SHA256SUMS').read_text().splitlines()}
+    assert listed == {path.name for path in DIST.iterdir() if not path.name.startswith('.')} - {'SHA256SUMS'}
+
+
+def test_the_source_package_unpacks_to_the_patched_tree(tmp_path):
+    source = next((TOP / 'work' / TREE / 'all').glob('mariadb-*'))
+    dsc = next(DIST.glob('*.dsc'))
+    subprocess.run(['dpkg-source', '--no-check', '-x', dsc, tmp_path / 'x'], check=True, capture_output=True)
+    done = subprocess.run(['diff', '-rq', '--no-dereference', '-x', '.pc', '-x', 'builddir-*', '-x', 'debian',
+                           source, tmp_path / 'x'], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout[:4000]
+
+
+def test_the_src_rpm_unpacks_to_the_patched_tree(tmp_path):
+    source = next((TOP / 'work' / TREE / 'all').glob('mariadb-*'))
+    src_rpm = next(DIST.glob('*.src.rpm'))
+    subprocess.run(['rpm', '--dbpath', tmp_path / 'db', '-D', f'_topdir {tmp_path}', '-i', src_rpm],
+                   check=True, capture_output=True)
+    spec = next((tmp_path / 'SPECS').glob('*.spec'))
+    subprocess.run(['rpmbuild', '--nodeps', '-D', f'_topdir {tmp_path}', '-bp', spec], check=True, capture_output=True)
+    unpacked = next((tmp_path / 'BUILD').glob('mariadb-*'))
+    done = subprocess.run(['diff', '-rq', '--no-dereference', '-x', '.pc', '-x', 'builddir-*', '-x', 'debian',
+                           source, unpacked], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout[:4000]
+
+
+def test_lintian():
+    packages = sorted(DIST.glob('*.deb')) + sorted(DIST.glob('*.dsc'))
+    done = subprocess.run(['lintian', '--allow-root', '--fail-on', 'error,warning', '--tag-display-limit', '0',
+                           *packages], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_rpmlint():
+    packages = sorted(DIST.glob('*.rpm'))
+    done = subprocess.run(['rpmlint', '-c', TOP / 'rpm/rpmlint.toml', *packages], text=True, capture_output=True,
+                          check=False)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_no_path_of_the_checkout_in_the_binaries(tmp_path):
+    for package in [*DIST.glob('*.deb')]:
+        subprocess.run(['dpkg-deb', '-x', package, tmp_path / 'deb'], check=True)
+    done = subprocess.run(['grep', '-rlF', str(TOP), tmp_path / 'deb'], text=True, capture_output=True, check=False)
+    assert done.returncode == 1, done.stdout[:4000]
