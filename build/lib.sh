@@ -104,12 +104,13 @@ choose_patches() {
     fi
     WORK=$TOP/work/$TREE/$SUBSET
     SOURCE=$WORK/mariadb-$VERSION
+    export VERSION RELEASE
 }
 
 # ccache finds an object again in another directory: the paths it hashes are
 # relative to the source (base_dir), and -ffile-prefix-map keeps the rest out.
 use_ccache() {
-    export CCACHE_BASEDIR=$SOURCE CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
+    export CCACHE_BASEDIR=$SOURCE CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros,locale
     export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
     export MILLRACE_LAUNCHER=ccache
     JOBS=${JOBS:-$(nproc)}

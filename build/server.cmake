@@ -5,6 +5,11 @@
 # The build directory must lie inside the source directory: one prefix map then
 # covers both, and the path of the checkout is not in the binaries.
 
+# dpkg-buildpackage and rpmbuild export flags of their own, no two the same
+foreach(variable CFLAGS CXXFLAGS CPPFLAGS LDFLAGS)
+  unset(ENV{${variable}})
+endforeach()
+
 set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "")
 set(BUILD_CONFIG mysql_release CACHE STRING "")
 

@@ -26,7 +26,7 @@ class Checkout:
     def __init__(self, path):
         self.path = path
         self.cache = CACHE
-        for name in ('Makefile', 'series', 'build', 'debian', 'rpm', 'keys', 'patches', 'scripts', 'trees'):
+        for name in ('Makefile', 'series', 'build', 'debian', 'rpm', 'tarball', 'keys', 'patches', 'scripts', 'trees'):
             source = TOP / name
             if source.is_dir():
                 shutil.copytree(source, path / name, ignore=shutil.ignore_patterns('__pycache__'))
@@ -69,3 +69,17 @@ def tarball():
     """Upstream's tarball, fetched and verified."""
     subprocess.run([TOP / 'build/fetch'], check=True, env={**os.environ, 'TREE': TREE})
     return CACHE / f'mariadb-{release()[0]}.tar.gz'
+
+
+@pytest.fixture(scope='session')
+def unpacked(tarball, tmp_path_factory):
+    """The vanilla source, unpacked once for all tests."""
+    tree = tmp_path_factory.mktemp('unpacked')
+    subprocess.run(['tar', '-xzf', tarball, '-C', tree], check=True)
+    return tree / f'mariadb-{release()[0]}'
+
+
+def unpack(unpacked, target):
+    """A copy of the vanilla source, of hard links: patch and quilt write new files."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(['cp', '-al', unpacked, target], check=True)

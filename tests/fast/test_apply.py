@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import TREE, release
+from conftest import TREE, release, unpack
 from millrace import series
 
 VERSION, _ = release()
@@ -19,19 +19,10 @@ def source_of(checkout, subset='all'):
     return checkout.path / 'work' / TREE / subset / f'mariadb-{VERSION}'
 
 
-@pytest.fixture(scope='session')
-def unpacked(tarball, tmp_path_factory):
-    """The vanilla source, unpacked once for all tests."""
-    tree = tmp_path_factory.mktemp('unpacked')
-    subprocess.run(['tar', '-xzf', tarball, '-C', tree], check=True)
-    return tree / f'mariadb-{VERSION}'
-
-
 @pytest.fixture
 def patched(checkout, unpacked):
-    """A checkout with the whole series applied (on hard links: patch and quilt write new files)."""
-    source_of(checkout).parent.mkdir(parents=True)
-    subprocess.run(['cp', '-al', unpacked, source_of(checkout)], check=True)
+    """A checkout with the whole series applied."""
+    unpack(unpacked, source_of(checkout))
     status, text = checkout.run('build/apply')
     assert status == 0, text
     return checkout

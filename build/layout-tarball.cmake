@@ -1,0 +1,7 @@
+# The generic binary tarball: a CMake initial cache, on top of upstream's layout
+# for tarballs.  Everything lies below one directory, wherever that is.
+
+set(INSTALL_LAYOUT STANDALONE CACHE STRING "")
+set(INSTALL_SCRIPTDIR bin CACHE STRING "")
+# bin/mariadbd finds the directory and starts this one, see tarball/mariadbd
+set(INSTALL_SBINDIR libexec CACHE STRING "")

@@ -1,0 +1,319 @@
+#!/usr/bin/env bash
+# Usage: tests/packages/deb-install.sh DIST_DIR
+#
+# Installs the Debian packages of DIST_DIR with apt into clean roots of this
+# machine's Debian release, and works with the server there:
+#
+#   fresh      install, write, read, restart, plugins, TLS, PAM, backup, the test
+#              suite, remove, purge
+#   exchange   the distribution's mariadb-server with data and an edited
+#              configuration file, then ours, then the distribution's again, each
+#              time also purging what the other one left
+#
+# One line PASS or FAIL for each check; exit status 1 if one failed.  Run as root,
+# with mmdebstrap and a Debian mirror in this machine's apt sources.  The base
+# system and downloads are kept in $MILLRACE_CACHE (default: work/), so that later
+# runs take two to three minutes.  Servers run in namespaces of their own: no
+# port, process or file of this machine is touched.
+
+set -euo pipefail
+
+fail() {
+	printf 'deb-install: error: %s\n' "$1" >&2
+	shift
+	[ $# -eq 0 ] || printf '  %s\n' "$@" >&2
+	exit 1
+}
+
+case ${1:-} in
+'' | -h | --help)
+	sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+	[ -n "${1:-}" ] && exit 0 || exit 2
+	;;
+esac
+dist=$(realpath "$1")
+compgen -G "$dist/millrace-server_*.deb" >/dev/null ||
+	fail "there is no millrace-server_*.deb in $1" "make deb"
+[ "$(id -u)" = 0 ] || fail "a clean root can only be made by root" "sudo $0 $1"
+command -v mmdebstrap >/dev/null || fail "mmdebstrap is missing" "apt-get install mmdebstrap"
+
+top=$(realpath "$(dirname "$0")/../..")
+cache=${MILLRACE_CACHE:-$top/work}/deb-install
+# shellcheck disable=SC1091
+suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+base=$cache/$suite.tar
+archives=$cache/$suite.archives
+failed=0
+roots=()
+
+# Mounts and processes of a root are in namespaces that end with their command.
+scratch=$(mktemp -d)
+trap '[ ${#roots[@]} -eq 0 ] || rm -rf --one-file-system "${roots[@]}"; rm -rf "$scratch"' EXIT
+
+# enter ROOT [--alone] COMMAND...: --alone is without network but for its own lo
+enter() {
+	local root=$1 net=
+	shift
+	if [ "$1" = --alone ]; then
+		net=--net
+		shift
+	fi
+	unshare --mount --pid --fork --kill-child $net sh -euc '
+		root=$1 dist=$2 archives=$3 net=$4
+		shift 4
+		[ -z "$net" ] || ip link set lo up
+		mount -t proc proc "$root/proc"
+		mount --bind "$archives" "$root/var/cache/apt/archives"
+		mount --bind -o ro "$dist" "$root/mnt"
+		export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root
+		export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+		exec chroot "$root" "$@"
+	' sh "$root" "$dist" "$archives" "$net" "$@"
+}
+
+# make_root NAME: a clean root in $root
+make_root() {
+	root=$(mktemp -d "$cache/$1.XXXXXX")
+	roots+=("$root")
+	tar -C "$root" -xpf "$base"
+	cp /etc/resolv.conf "$root/etc/resolv.conf"
+	echo '127.0.0.1 localhost' >"$root/etc/hosts"
+	# installing starts nothing, as in an image build
+	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+	chmod +x "$root/usr/sbin/policy-rc.d"
+}
+
+# apt ARGUMENT...: in $root; its output only where it fails
+apt() {
+	enter "$root" apt-get -qy --no-install-recommends -o Dpkg::Use-Pty=0 "$@" </dev/null >"$scratch/apt.log" 2>&1 || {
+		tail -n 25 "$scratch/apt.log" | sed 's/^/  | /'
+		return 1
+	}
+}
+
+# check WHAT COMMAND...
+check() {
+	local what=$1
+	shift
+	if "$@" >"$scratch/check.log" 2>&1; then
+		echo "PASS $what"
+	else
+		echo "FAIL $what"
+		tail -n 25 "$scratch/check.log" | sed 's/^/  | /'
+		failed=1
+	fi
+}
+
+not() {
+	! "$@"
+}
+
+# with_server [OPTION...] <SCRIPT: the server of $root started, the script run as
+# root beside it with the functions below, the server stopped.
+with_server() {
+	{
+		cat <<-'EOF'
+			sql() { mariadb --batch --skip-column-names -e "$*"; }
+			# is VALUE QUERY
+			is() {
+				got=$(sql "$2")
+				[ "$got" = "$1" ] || { echo "$2: $got, not $1"; exit 1; }
+			}
+			service mariadb start || { tail -n 30 /var/lib/mysql/error.log; exit 1; }
+		EOF
+		cat
+		echo 'service mariadb stop'
+	} >"$root/tmp/script"
+	enter "$root" --alone sh -eu /tmp/script </dev/null
+}
+
+# install NAME...: our packages of these names
+install() {
+	local name files=()
+	for name; do
+		files+=(/mnt/"$(cd "$dist" && echo "millrace-${name}"_*.deb)")
+	done
+	apt install "${files[@]}"
+}
+
+installed() {
+	[ "$(enter "$root" dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+enabled() {
+	[ -L "$root/etc/systemd/system/multi-user.target.wants/mariadb.service" ]
+}
+
+mkdir -p "$archives/partial"
+if [ ! -f "$base" ]; then
+	sources=$(grep -lsE "(^|[[:space:]])$suite([[:space:]]|$)" /etc/apt/sources.list /etc/apt/sources.list.d/* || true)
+	[ -n "$sources" ] ||
+		fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
+	# shellcheck disable=SC2086
+	mmdebstrap --mode=root --format=tar --variant=minbase --include=ca-certificates,openssl --quiet \
+		"$suite" "$base.new" $sources || fail "mmdebstrap $suite failed"
+	mv "$base.new" "$base"
+fi
+
+#
+# fresh
+#
+make_root fresh
+conf=$root/etc/mysql/mariadb.conf.d
+apt update || fail "apt-get update failed in the clean root" "is there a network?"
+check "fresh: apt installs all packages, noninteractively" install server client common backup test
+check "fresh: the unit is enabled" enabled
+
+fresh_server() {
+	with_server <<-'EOF'
+		sql "SELECT @@version_comment" | grep -q ^Millrace
+		is 1 "SELECT COUNT(*) FROM information_schema.engines WHERE engine = 'InnoDB' AND support = 'DEFAULT'"
+		is root@localhost "SELECT USER()"
+		is 127.0.0.1 "SELECT @@bind_address"
+		is utf8mb4 "SELECT @@character_set_server"
+		is ON "SELECT IF(@@innodb_use_native_aio, 'ON', 'OFF')"
+		is 0 "SELECT COUNT(*) FROM mysql.global_priv WHERE user = ''"
+		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'first')"
+		# another user of the machine is not root of the databases
+		! su -s /bin/sh nobody -c "mariadb -u root -e 'SELECT 1'"
+	EOF
+}
+check "fresh: default configuration, write, root by socket only" fresh_server
+
+# what a full server is asked for, with a log that can be read here
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -quiet \
+	-keyout "$root/etc/mysql/key.pem" -out "$root/etc/mysql/cert.pem" 2>/dev/null ||
+	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+		-keyout "$root/etc/mysql/key.pem" -out "$root/etc/mysql/cert.pem" 2>/dev/null
+chmod 644 "$root/etc/mysql/key.pem"
+cat >"$conf/90-test.cnf" <<-'EOF'
+	[mysqld]
+	log_error = /var/lib/mysql/error.log
+	ssl_cert = /etc/mysql/cert.pem
+	ssl_key = /etc/mysql/key.pem
+	performance_schema = ON
+	[mysqld_safe]
+	skip-syslog
+EOF
+full_server() {
+	with_server <<-'EOF'
+		is first "SELECT b FROM d.t WHERE a = 1"
+		is YES "SELECT @@have_ssl"
+		is 1 "SELECT COUNT(*) > 100 FROM performance_schema.setup_instruments"
+		grep -E "Using (io_uring|liburing|Linux native AIO)" /var/lib/mysql/error.log
+		# compression providers
+		is 5 "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
+		for algorithm in zlib lz4 lzo lzma bzip2 snappy; do
+			sql "SET GLOBAL innodb_compression_algorithm = $algorithm; CREATE TABLE d.$algorithm (a TEXT) page_compressed = 1;
+				INSERT INTO d.$algorithm SELECT REPEAT('a', 1000) FROM mysql.help_topic; FLUSH TABLES d.$algorithm FOR EXPORT"
+		done
+		for engine in archive blackhole federatedx sphinx; do
+			sql "INSTALL SONAME 'ha_$engine'"
+		done
+		# TLS and a password
+		sql "CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL"
+		mariadb -h 127.0.0.1 -u tls -psecret --ssl -e "SHOW STATUS LIKE 'Ssl_cipher'" | grep -E 'Ssl_cipher.*(TLS|AES)'
+		# PAM, through the setuid helper and the client's plugin "dialog"
+		useradd --password "$(openssl passwd -6 word)" pamuser
+		printf 'auth required pam_unix.so\naccount required pam_unix.so\n' >/etc/pam.d/mariadb
+		sql "INSTALL SONAME 'auth_pam'; CREATE USER pamuser@localhost IDENTIFIED VIA pam USING 'mariadb'"
+		mariadb -u pamuser -pword -e "SELECT USER()" | grep pamuser@localhost
+		! mariadb -u pamuser -pwrong -e "SELECT 1"
+		# what the unit runs after a start
+		/etc/mysql/debian-start
+		# backup, and what it copied
+		mariadb-backup --backup --target-dir=/tmp/backup 2>&1
+		mariadb-backup --prepare --target-dir=/tmp/backup 2>&1
+		[ -s /tmp/backup/d/t.ibd ]
+	EOF
+}
+check "fresh: restart, AIO, TLS, PAM, providers, engines, performance_schema, backup" full_server
+
+mtr() {
+	enter "$root" --alone su -s /bin/sh mysql -c \
+		'cd /usr/share/mysql/mysql-test && ./mtr --vardir=/tmp/mtr --suite=innodb innodb_bug30423 main.1st'
+}
+check "fresh: the test suite runs from its package" mtr
+
+check "fresh: apt removes the server" apt remove millrace-server
+check "fresh: data and configuration stay, the program is gone" \
+	test -d "$root/var/lib/mysql/d" -a -f "$conf/50-server.cnf" -a ! -e "$root/usr/sbin/mariadbd"
+check "fresh: apt purges everything" apt purge 'millrace-*'
+check "fresh: the databases are still there" test -f "$root/var/lib/mysql/d/t.ibd"
+left=$(cd "$root" && find etc usr var/lib -path var/lib/mysql -prune -o -path var/lib/dpkg -prune -o \
+	\( -iname '*millrace*' -o -name '50-*.cnf' -o -name 'provider_*' -o -name debian-start -o -name 'mariadb*.service*' \) -print)
+check "fresh: nothing else is left" test -z "$left"
+[ -z "$left" ] || sed 's/^/  | /' <<<"$left"
+
+#
+# exchange
+#
+make_root exchange
+conf=$root/etc/mysql/mariadb.conf.d
+apt update
+apt install mariadb-server mariadb-backup mariadb-plugin-provider-lz4 ||
+	fail "the distribution's mariadb-server cannot be installed in the clean root"
+echo "exchanged with: mariadb-server $(enter "$root" dpkg-query -W -f '${Version}' mariadb-server)"
+
+# the last group of the file is not the server's, so [mysqld] again
+printf '\n[mysqld]\nmax_connections = 77\n' >>"$conf/50-server.cnf"
+cp "$conf/50-server.cnf" "$scratch/edited.cnf"
+theirs() {
+	with_server <<-'EOF'
+		is 77 "SELECT @@max_connections"
+		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'theirs')"
+	EOF
+}
+check "exchange: the distribution's server writes" theirs
+
+ours() {
+	with_server <<-'EOF'
+		sql "SELECT @@version_comment" | grep -q ^Millrace
+		is 77 "SELECT @@max_connections"
+		is theirs "SELECT b FROM d.t WHERE a = 1"
+		sql "REPLACE INTO d.t VALUES (2, 'ours')"
+		is 5 "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
+	EOF
+}
+exchanged() {
+	installed millrace-server && ! installed mariadb-server && ! installed mariadb-server-core &&
+		installed millrace-client && ! installed mariadb-client && ! installed mariadb-plugin-provider-lz4
+}
+kept() {
+	cmp "$conf/50-server.cnf" "$scratch/edited.cnf" && ! compgen -G "$conf/*.millrace-*" >&2
+}
+back() {
+	installed mariadb-server && ! installed millrace-server && ! installed millrace-client
+}
+theirs_again() {
+	with_server <<-'EOF'
+		is 0 "SELECT @@version_comment LIKE 'Millrace%'"
+		is 77 "SELECT @@max_connections"
+		is ours "SELECT b FROM d.t WHERE a = 2"
+	EOF
+}
+
+check "exchange: apt installs ours for theirs, noninteractively" install server client common backup
+check "exchange: ours for theirs, package by package" exchanged
+check "exchange: the edited 50-server.cnf is as it was" kept
+check "exchange: an unedited file is now ours" not grep -q 'mysql client library' "$conf/50-client.cnf"
+check "exchange: the unit is enabled" enabled
+check "exchange: data and settings are there, and it writes" ours
+
+# an edited file that changes with the package is dpkg's question then; see README.Debian
+check "back: apt installs theirs for ours" apt -o Dpkg::Options::=--force-confold install mariadb-server
+check "back: theirs for ours" back
+check "back: the edited 50-server.cnf is as it was" kept
+check "back: data and settings are there" theirs_again
+check "back: apt purges what is left of ours" apt purge 'millrace-*'
+check "back: their unit is still enabled" enabled
+check "back: the edited 50-server.cnf is as it was" kept
+check "back: data and settings are still there" theirs_again
+
+check "again: apt installs ours for theirs" install server client common
+check "again: apt purges what is left of theirs" apt purge mariadb-server mariadb-client
+check "again: our unit is still enabled" enabled
+check "again: the edited 50-server.cnf is as it was" kept
+check "again: data and settings are still there" ours
+
+exit "$failed"

@@ -1,0 +1,268 @@
+#!/usr/bin/env bash
+# Usage: tests/packages/rpm-install.sh DIST_DIR
+#
+# Installs the RPM packages of DIST_DIR with `rpm --root` into a clean root, and
+# works with the server there: what the packages require is there or named, what
+# they conflict with keeps them out; make a database as the unit does, write, stop,
+# start, read; TLS, compression, PAM, backup, a test of the suite; edited
+# configuration through a second installation; removal, and what it leaves.
+#
+# One line PASS or FAIL for each check; exit status 1 if one failed.  Run as root,
+# with rpm, mmdebstrap and a Debian mirror in this machine's apt sources: the root
+# is a minimal Debian with the shared libraries that the packages were linked to,
+# as no RPM distribution is at hand.  It is kept in $MILLRACE_CACHE (default:
+# work/).  Servers run in namespaces of their own.
+
+set -euo pipefail
+
+fail() {
+    printf 'rpm-install: error: %s\n' "$1" >&2
+    shift
+    [ $# -eq 0 ] || printf '  %s\n' "$@" >&2
+    exit 1
+}
+
+case ${1:-} in
+    '' | -h | --help)
+        sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+        [ -n "${1:-}" ] && exit 0 || exit 2
+        ;;
+esac
+dist=$(realpath "$1")
+mapfile -t packages < <(find "$dist" -maxdepth 1 -name 'millrace-*.rpm' ! -name '*.src.rpm' \
+    ! -name '*-debuginfo-*' | sort)
+[ ${#packages[@]} -eq 5 ] || fail "$1 has ${#packages[@]} of the five packages server, client, backup, common, test" \
+    "make rpm"
+[ "$(id -u)" = 0 ] || fail "a clean root can only be made by root" "sudo $0 $1"
+for program in rpm rpmbuild mmdebstrap openssl; do
+    command -v $program > /dev/null || fail "$program is missing" "make setup-tests"
+done
+
+top=$(realpath "$(dirname "$0")/../..")
+cache=${MILLRACE_CACHE:-$top/work}/rpm-install
+# shellcheck disable=SC1091
+suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+failed=0
+mkdir -p "$cache"
+scratch=$(mktemp -d "$cache/run.XXXXXX")
+root=$scratch/root
+trap 'rm -rf --one-file-system "$scratch"' EXIT
+
+# enter COMMAND...: in the root, alone: without network but for its own lo
+enter() {
+    unshare --mount --pid --fork --kill-child --net sh -euc '
+        root=$1
+        shift
+        ip link set lo up
+        mount -t proc proc "$root/proc"
+        export LC_ALL=C.UTF-8 HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
+        exec chroot "$root" "$@"
+    ' sh "$root" "$@"
+}
+
+in_root() {
+    rpm --root "$root" "$@"
+}
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@" > "$scratch/check.log" 2>&1; then
+        echo "PASS $what"
+    else
+        echo "FAIL $what"
+        tail -n 25 "$scratch/check.log" | sed 's/^/  | /'
+        failed=1
+    fi
+}
+
+# with_server < SCRIPT: the server started as mariadb.service starts it, the script
+# run beside it as root, the server stopped
+with_server() {
+    {
+        cat << 'EOF'
+            unit=/usr/lib/systemd/system/mariadb.service
+            sql() { mariadb --batch --skip-column-names -e "$*"; }
+            is() { # VALUE QUERY
+                got=$(sql "$2")
+                [ "$got" = "$1" ] || { echo "$2: $got, not $1"; exit 1; }
+            }
+            prepare=$(sed -n 's/^ExecStartPre=//p' $unit | head -n 1)
+            start=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' $unit)
+            runuser -u mysql -- "$prepare"
+            runuser -u mysql -- "$start" &
+            server=$!
+            wait_for_it() {
+                for second in $(seq 60); do
+                    mariadb-admin --silent ping 2> /dev/null && return
+                    kill -0 $server 2> /dev/null || break
+                    sleep 1
+                done
+                tail -n 30 /var/log/mariadb/mariadb.log
+                exit 1
+            }
+            wait_for_it
+EOF
+        cat
+        echo 'mariadb-admin shutdown; wait $server'
+    } > "$root/tmp/script"
+    enter bash -eu /tmp/script < /dev/null
+}
+
+# The base: a minimal Debian, perl and rsync for the suite and the scripts, and the
+# packages of this machine that have the libraries ours were linked to here.
+make_root() {
+    local include sources
+    include=$(rpm -qp --requires "${packages[@]}" | sed -n 's/^\(lib[^(]*\.so\.[^(]*\)(.*/\1/p' | sort -u \
+        | while read -r soname; do
+            ldconfig -p | awk -v so="$soname" '$1 == so { print $NF; exit }'
+        done | while read -r path; do
+            dpkg-query -S "$path" 2> /dev/null || dpkg-query -S "/usr$path" 2> /dev/null || dpkg-query -S "*/${path##*/}"
+        done | cut -d: -f1 | sort -u | paste -sd, -)
+    include=iproute2,openssl,passwd,perl,util-linux,libdbi-perl,$include
+    if [ "$include" != "$(cat "$cache/$suite.include" 2> /dev/null)" ] || [ ! -f "$cache/base-$suite.tar" ]; then
+        sources=$(grep -lsE "(^|[[:space:]])$suite([[:space:]]|$)" /etc/apt/sources.list /etc/apt/sources.list.d/*) \
+            || fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
+        # shellcheck disable=SC2086
+        mmdebstrap --mode=root --variant=minbase --include="$include" --quiet "$suite" "$scratch/base.tar" $sources \
+            || fail "mmdebstrap $suite failed" "is there a network?"
+        mv "$scratch/base.tar" "$cache/base-$suite.tar"
+        echo "$include" > "$cache/$suite.include"
+    fi
+    mkdir "$root"
+    tar -C "$root" -xpf "$cache/base-$suite.tar"
+    # as mariadb-connector-c-config has it on an RPM distribution
+    printf '[client-server]\n!includedir /etc/my.cnf.d\n' > "$root/etc/my.cnf"
+}
+
+# Debian's packages are not in rpm's database: each thing required of the
+# distribution must be there all the same, and nothing else may be missing.
+requirements() {
+    local missing name status=0
+    missing=$(in_root -i --test "${packages[@]}" 2>&1) && { echo "nothing was missing?"; return 1; }
+    echo "$missing" | sed -n 's/^[[:space:]]*\(.*\) is needed by .*/\1/p' | sort -u > "$scratch/missing"
+    [ -s "$scratch/missing" ] || { echo "$missing"; return 1; }
+    while read -r name _; do
+        case $name in
+            /*) [ -e "$root$name" ] ;;
+            lib*.so.*) enter ldconfig -p | grep -qF "	${name%%(*} " ;;
+            ld-linux*) [ -e "$root/lib64/${name%%(*}" ] ;;
+            perl\(*) name=${name#perl(}; enter perl -e "require ${name%)}" ;;
+            perl | openssl) enter sh -c "command -v $name" > /dev/null ;;
+            *) false ;;
+        esac || { echo "required, and not in the root: $name"; status=1; }
+    done < "$scratch/missing"
+    return "$status"
+}
+
+# The distribution's package, as far as it matters here: its name and configuration file.
+make_theirs() {
+    cat > "$scratch/theirs.spec" << 'EOF'
+Name: mariadb-server
+Epoch: 3
+Version: 10.11.11
+Release: 1
+Summary: Stands for the distribution's
+License: GPL-2.0-only
+BuildArch: noarch
+%description
+%{summary}
+%install
+install -d %{buildroot}/etc/my.cnf.d
+printf '[mysqld]\ndatadir=/var/lib/mysql\n' > %{buildroot}/etc/my.cnf.d/mariadb-server.cnf
+%files
+%config(noreplace) /etc/my.cnf.d/mariadb-server.cnf
+EOF
+    rpmbuild -bb --quiet -D "_topdir $scratch/theirs" "$scratch/theirs.spec"
+}
+
+conflicts() {
+    local said
+    in_root -i "$theirs" || return 1
+    said=$(in_root -i --nosignature "${packages[@]}" 2>&1) && return 1
+    grep 'mariadb-server conflicts with' <<< "$said"
+}
+
+# What `dnf swap` does: ours in, theirs out, in one transaction.
+swapped() {
+    in_root -i --nodeps --replacefiles "${packages[@]}" && in_root -e --nodeps mariadb-server \
+        && [ "$(in_root -q mariadb-server)" = 'package mariadb-server is not installed' ] \
+        && grep -q max_connections "$conf"
+}
+
+first_start() {
+    with_server << 'EOF'
+        sql "SELECT @@version_comment" | grep ^Millrace
+        is mysql "SELECT SUBSTRING_INDEX('$(stat -c %U:%G /var/lib/mysql/mysql)', ':', 1)"
+        is 78 "SELECT @@max_connections"
+        is /var/lib/mysql/mysql.sock "SELECT @@socket"
+        is /usr/lib64/mariadb/plugin/ "SELECT @@plugin_dir"
+        is /run/mariadb/mariadb.pid "SELECT @@pid_file"
+        is 0 "SELECT COUNT(*) FROM mysql.global_priv WHERE user = ''"
+        is root@localhost "SELECT USER()"
+        ! runuser -u nobody -- mariadb -u root -e 'SELECT 1'
+        grep -E 'Using (io_uring|liburing|Linux native AIO)' /var/log/mariadb/mariadb.log
+        sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'first')"
+EOF
+}
+
+second_start() {
+    with_server << 'EOF'
+        is first "SELECT b FROM d.t WHERE a = 1"
+        is 5 "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
+        is YES "SELECT @@have_ssl"
+        sql "CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL"
+        mariadb -h 127.0.0.1 -u tls -psecret --ssl -e "SHOW STATUS LIKE 'Ssl_cipher'" | grep -E 'Ssl_cipher.*(TLS|AES)'
+        for engine in archive blackhole federatedx sphinx; do sql "INSTALL SONAME 'ha_$engine'"; done
+        # PAM, through the setuid program
+        useradd --password "$(openssl passwd -6 word)" pamuser
+        printf 'auth required pam_unix.so\naccount required pam_unix.so\n' > /etc/pam.d/mariadb
+        sql "INSTALL SONAME 'auth_pam'; SET GLOBAL pam_use_cleartext_plugin = DEFAULT" || sql "INSTALL SONAME 'auth_pam'"
+        sql "CREATE USER pamuser@localhost IDENTIFIED VIA pam USING 'mariadb'"
+        mariadb-backup --backup --target-dir=/tmp/backup
+        mariadb-backup --prepare --target-dir=/tmp/backup
+        [ -s /tmp/backup/d/t.ibd ]
+EOF
+}
+
+suite_test() {
+    enter runuser -u mysql -- sh -c 'cd /usr/share/mysql-test && perl ./mtr --vardir=/tmp/mtr main.1st innodb.innodb_bug30423'
+}
+
+edited_stays() {
+    in_root -U --nodeps --replacepkgs "${packages[@]}" && grep -q max_connections "$conf" \
+        && [ "$(stat -c %a:%u "$root/usr/lib64/mariadb/plugin/auth_pam_tool_dir/auth_pam_tool")" = 4750:0 ] \
+        && ! in_root -V --nodeps --nomtime millrace-server | grep -v ' c /'
+}
+
+removed() {
+    mapfile -t installed < <(in_root -qa 'millrace-*')
+    in_root -e --nodeps "${installed[@]}" && [ -z "$(in_root -qa 'millrace-*')" ] \
+        && [ ! -e "$root/usr/libexec/mariadbd" ] && [ ! -e "$root/usr/bin/mariadb" ]
+}
+
+data_stays() {
+    [ -f "$root/var/lib/mysql/d/t.ibd" ] && grep -q max_connections "$conf.rpmsave"
+}
+
+make_root
+(cd "$root" && find . -xdev ! -path './var/*' | sort) > "$scratch/before"
+check "nothing is required but what an RPM distribution provides" requirements
+make_theirs || fail "rpmbuild failed"
+theirs=$(find "$scratch/theirs" -name '*.noarch.rpm')
+conf=$root/etc/my.cnf.d/mariadb-server.cnf
+check "beside the distribution's server: refused, with the reason" conflicts
+printf 'max_connections=78\n' >> "$conf"
+check "in exchange for the distribution's server: its edited configuration stays" swapped
+check "database made at the first start, Fedora's places, root by socket only" first_start
+check "second start: data, TLS, providers, engines, PAM, backup" second_start
+check "the test suite runs from its package" suite_test
+check "installed again: edited configuration stays, files verify" edited_stays
+check "removed" removed
+check "data and edited configuration stay" data_stays
+left=$(cd "$root" && find . -xdev ! -path './var/*' ! -path './tmp/*' | sort | comm -13 "$scratch/before" - \
+    | grep -vxF -e ./etc/my.cnf.d -e ./etc/my.cnf.d/mariadb-server.cnf.rpmsave -e ./etc/pam.d/mariadb \
+    -e ./tmp -e ./home/pamuser | grep -vE '^\./etc/(passwd|group|shadow|gshadow|sub[ug]id)-?$|^\./home/') || true
+check "nothing else is left" test -z "$left"
+[ -z "$left" ] || printf '  | %s\n' $left
+exit "$failed"
