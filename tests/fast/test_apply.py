@@ -1,6 +1,7 @@
 """build/apply and the choice of patches: quilt's state, subsets, and what is refused."""
 import fcntl
 import itertools
+import os
 import shutil
 import subprocess
 
@@ -51,7 +52,8 @@ def test_quilt_works_in_the_patched_tree(patched):
     quilt = ['quilt', '--quiltrc', '-']
 
     def ask(*words):
-        return subprocess.run([*quilt, *words], cwd=tree, text=True, capture_output=True, check=True).stdout
+        return subprocess.run([*quilt, *words], cwd=tree, text=True, capture_output=True, check=True,
+                              env={**os.environ, 'QUILT_DIFF_OPTS': '-p'}).stdout
 
     assert ask('top').strip().endswith(f'{NAMES[-1]}.patch')
     ask('pop', '-a')

@@ -61,7 +61,7 @@ enter() {
 }
 
 in_root() {
-    rpm --root "$root" "$@"
+    rpm --root "$root" --dbpath /var/lib/rpm "$@"
 }
 
 check() { # WHAT COMMAND...
@@ -119,9 +119,9 @@ make_root() {
         done | while read -r path; do
             dpkg-query -S "$path" 2> /dev/null || dpkg-query -S "/usr$path" 2> /dev/null || dpkg-query -S "*/${path##*/}"
         done | cut -d: -f1 | sort -u | paste -sd, -)
-    include=iproute2,openssl,passwd,perl,util-linux,libdbi-perl,$include
+    include=iproute2,libmariadb3,netbase,openssl,passwd,patch,perl,util-linux,libdbi-perl,$include
     if [ "$include" != "$(cat "$cache/$suite.include" 2> /dev/null)" ] || [ ! -f "$cache/base-$suite.tar" ]; then
-        sources=$(grep -lsE "(^|[[:space:]])$suite([[:space:]]|$)" /etc/apt/sources.list /etc/apt/sources.list.d/*) \
+        sources=$(grep -lswE "$suite" /etc/apt/sources.list /etc/apt/sources.list.d/*) || [ -n "$sources" ] \
             || fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
         # shellcheck disable=SC2086
         mmdebstrap --mode=root --variant=minbase --include="$include" --quiet "$suite" "$scratch/base.tar" $sources \
@@ -148,14 +148,17 @@ requirements() {
             lib*.so.*) enter ldconfig -p | grep -qF "	${name%%(*} " ;;
             ld-linux*) [ -e "$root/lib64/${name%%(*}" ] ;;
             perl\(*) name=${name#perl(}; enter perl -e "require ${name%)}" ;;
-            perl | openssl) enter sh -c "command -v $name" > /dev/null ;;
+            # of every glibc that RPM distributions have
+            'rtld(GNU_HASH)') ;;
+            perl | openssl | patch) enter sh -c "command -v $name" > /dev/null ;;
             *) false ;;
         esac || { echo "required, and not in the root: $name"; status=1; }
     done < "$scratch/missing"
     return "$status"
 }
 
-# The distribution's package, as far as it matters here: its name and configuration file.
+# The distribution's package, as far as it matters here: its name, and its
+# configuration file with the settings that Fedora's has and other words.
 make_theirs() {
     cat > "$scratch/theirs.spec" << 'EOF'
 Name: mariadb-server
@@ -169,11 +172,14 @@ BuildArch: noarch
 %{summary}
 %install
 install -d %{buildroot}/etc/my.cnf.d
-printf '[mysqld]\ndatadir=/var/lib/mysql\n' > %{buildroot}/etc/my.cnf.d/mariadb-server.cnf
+{
+    echo '# theirs'
+    grep -v '^#' "$TOP/rpm/mariadb-server.cnf"
+} > %{buildroot}/etc/my.cnf.d/mariadb-server.cnf
 %files
 %config(noreplace) /etc/my.cnf.d/mariadb-server.cnf
 EOF
-    rpmbuild -bb --quiet -D "_topdir $scratch/theirs" "$scratch/theirs.spec"
+    TOP=$top rpmbuild -bb --quiet -D "_topdir $scratch/theirs" "$scratch/theirs.spec"
 }
 
 conflicts() {
@@ -187,7 +193,7 @@ conflicts() {
 swapped() {
     in_root -i --nodeps --replacefiles "${packages[@]}" && in_root -e --nodeps mariadb-server \
         && [ "$(in_root -q mariadb-server)" = 'package mariadb-server is not installed' ] \
-        && grep -q max_connections "$conf"
+        && grep -q max_connections "$conf" && [ -f "$conf.rpmnew" ]
 }
 
 first_start() {
@@ -207,6 +213,10 @@ EOF
 }
 
 second_start() {
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+        -keyout "$root/tmp/key.pem" -out "$root/tmp/cert.pem" 2> /dev/null || return
+    chmod 644 "$root/tmp/key.pem"
+    printf '[mysqld]\nssl_cert=/tmp/cert.pem\nssl_key=/tmp/key.pem\n' > "$root/etc/my.cnf.d/test.cnf"
     with_server << 'EOF'
         is first "SELECT b FROM d.t WHERE a = 1"
         is 5 "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
@@ -214,11 +224,13 @@ second_start() {
         sql "CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL"
         mariadb -h 127.0.0.1 -u tls -psecret --ssl -e "SHOW STATUS LIKE 'Ssl_cipher'" | grep -E 'Ssl_cipher.*(TLS|AES)'
         for engine in archive blackhole federatedx sphinx; do sql "INSTALL SONAME 'ha_$engine'"; done
-        # PAM, through the setuid program
+        # PAM, through the setuid program and the plugin of the distribution's connector
         useradd --password "$(openssl passwd -6 word)" pamuser
         printf 'auth required pam_unix.so\naccount required pam_unix.so\n' > /etc/pam.d/mariadb
-        sql "INSTALL SONAME 'auth_pam'; SET GLOBAL pam_use_cleartext_plugin = DEFAULT" || sql "INSTALL SONAME 'auth_pam'"
-        sql "CREATE USER pamuser@localhost IDENTIFIED VIA pam USING 'mariadb'"
+        sql "INSTALL SONAME 'auth_pam'; CREATE USER pamuser@localhost IDENTIFIED VIA pam USING 'mariadb'"
+        plugins=$(dirname "$(find /usr/lib -name dialog.so)")
+        mariadb --plugin-dir="$plugins" -u pamuser -pword -e "SELECT USER()" | grep pamuser@localhost
+        ! mariadb --plugin-dir="$plugins" -u pamuser -pwrong -e "SELECT 1"
         mariadb-backup --backup --target-dir=/tmp/backup
         mariadb-backup --prepare --target-dir=/tmp/backup
         [ -s /tmp/backup/d/t.ibd ]
@@ -261,8 +273,9 @@ check "installed again: edited configuration stays, files verify" edited_stays
 check "removed" removed
 check "data and edited configuration stay" data_stays
 left=$(cd "$root" && find . -xdev ! -path './var/*' ! -path './tmp/*' | sort | comm -13 "$scratch/before" - \
-    | grep -vxF -e ./etc/my.cnf.d -e ./etc/my.cnf.d/mariadb-server.cnf.rpmsave -e ./etc/pam.d/mariadb \
-    -e ./tmp -e ./home/pamuser | grep -vE '^\./etc/(passwd|group|shadow|gshadow|sub[ug]id)-?$|^\./home/') || true
+    | grep -vxF -e ./etc/my.cnf.d -e ./etc/my.cnf.d/mariadb-server.cnf.rpmsave -e ./etc/my.cnf.d/mariadb-server.cnf.rpmnew -e ./etc/my.cnf.d/test.cnf \
+        -e ./etc/pam.d/mariadb -e ./usr/lib/sysusers.d -e ./usr/lib64/security -e ./usr/share/licenses \
+    | grep -vE '^\./etc/(passwd|group|shadow|gshadow|sub[ug]id)-?$') || true
 check "nothing else is left" test -z "$left"
 [ -z "$left" ] || printf '  | %s\n' $left
 exit "$failed"
