@@ -119,6 +119,7 @@ with_server() {
 				got=$(sql "$2")
 				[ "$got" = "$1" ] || { echo "$2: $got, not $1"; exit 1; }
 			}
+			refused() { if "$@"; then echo "not refused: $*"; exit 1; fi; }
 			service mariadb start || { tail -n 30 /var/lib/mysql/error.log; exit 1; }
 		EOF
 		cat
@@ -175,7 +176,7 @@ fresh_server() {
 		is 0 "SELECT COUNT(*) FROM mysql.global_priv WHERE user = ''"
 		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'first')"
 		# another user of the machine is not root of the databases
-		! su -s /bin/sh nobody -c "mariadb -u root -e 'SELECT 1'"
+		refused su -s /bin/sh nobody -c "mariadb -u root -e 'SELECT 1'"
 	EOF
 }
 check "fresh: default configuration, write, root by socket only" fresh_server
@@ -188,12 +189,12 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -quiet \
 chmod 644 "$root/etc/mysql/key.pem"
 cat >"$conf/90-test.cnf" <<-'EOF'
 	[mysqld]
-	log_error = /var/lib/mysql/error.log
 	ssl_cert = /etc/mysql/cert.pem
 	ssl_key = /etc/mysql/key.pem
 	performance_schema = ON
 	[mysqld_safe]
 	skip-syslog
+	log_error = /var/lib/mysql/error.log
 EOF
 full_server() {
 	with_server <<-'EOF'
@@ -218,7 +219,7 @@ full_server() {
 		printf 'auth required pam_unix.so\naccount required pam_unix.so\n' >/etc/pam.d/mariadb
 		sql "INSTALL SONAME 'auth_pam'; CREATE USER pamuser@localhost IDENTIFIED VIA pam USING 'mariadb'"
 		mariadb -u pamuser -pword -e "SELECT USER()" | grep pamuser@localhost
-		! mariadb -u pamuser -pwrong -e "SELECT 1"
+		refused mariadb -u pamuser -pwrong -e "SELECT 1"
 		# what the unit runs after a start
 		/etc/mysql/debian-start
 		# backup, and what it copied
@@ -243,7 +244,7 @@ check "fresh: the databases are still there" test -f "$root/var/lib/mysql/d/t.ib
 left=$(cd "$root" && find etc usr var/lib -path var/lib/mysql -prune -o -path var/lib/dpkg -prune -o \
 	\( -iname '*millrace*' -o -name '50-*.cnf' -o -name 'provider_*' -o -name debian-start -o -name 'mariadb*.service*' \) -print)
 check "fresh: nothing else is left" test -z "$left"
-[ -z "$left" ] || sed 's/^/  | /' <<<"$left"
+[ -z "$left" ] || echo "$left"
 
 #
 # exchange
