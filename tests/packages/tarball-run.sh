@@ -87,8 +87,9 @@ write() {
 }
 
 places() {
-    [ "$(sql 'SELECT @@basedir')" = "$PWD/" ] && [ "$(sql 'SELECT @@datadir')" = "$PWD/data/" ] \
-        && [ "$(sql 'SELECT @@plugin_dir')" = "$PWD/lib/plugin/" ]
+    local got
+    got=$(sql "SELECT TRIM(TRAILING '/' FROM @@basedir), @@datadir, @@plugin_dir")
+    [ "$got" = "$PWD	$PWD/data/	$PWD/lib/plugin/" ] || { echo "$got"; return 1; }
 }
 
 engines() {
@@ -104,7 +105,7 @@ providers() {
 }
 
 error_messages() {
-    sql "SELECT * FROM d.nothing" 2>&1 | grep "Table 'd.nothing' doesn't exist"
+    ! sql "SELECT * FROM d.nothing" > "$scratch/said" 2>&1 && grep "Table 'd.nothing' doesn't exist" "$scratch/said"
 }
 
 same_data() {
