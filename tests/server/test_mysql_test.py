@@ -19,7 +19,7 @@ def mysql_test(patches, *arguments):
     done = subprocess.run([TOP / 'scripts/mysql-test', *arguments], text=True, capture_output=True, check=False,
                           env={**os.environ, 'TREE': TREE, 'PATCHES': ' '.join(patches) or 'none'}, timeout=3000)
     verdicts = {'pass': set(), 'fail': set(), 'skipped': set()}
-    for name, verdict in re.findall(r"^(\w+\.[\w-]+)(?: '[^']*')?(?: w\d+)? +\[ (pass|fail|skipped) \]",
+    for name, verdict in re.findall(r"^(\w+\.[\w-]+)(?: '[^']*')?(?: +w\d+)? +\[ (pass|fail|skipped) \]",
                                     done.stdout, re.MULTILINE):
         verdicts[verdict].add(name)
     verdicts['text'] = done.stdout[-6000:] + done.stderr[-3000:]
