@@ -41,5 +41,4 @@ def test_a_chosen_part_of_upstreams():
     chosen = [line for line in lines if line and not line.startswith('#')]
     verdicts = mysql_test(NAMES, *chosen)
     assert verdicts['status'] == 0, verdicts['text']
-    assert not verdicts['fail'], verdicts['text']
-    assert len(verdicts['pass']) > len(chosen) * 0.8, verdicts['text']
+    assert set(chosen) <= verdicts['pass'], verdicts['text']
