@@ -2,8 +2,9 @@
 # a CMake initial cache, read with `cmake -C`.  The package formats add only
 # their INSTALL_LAYOUT, so their objects are the same and ccache shares them.
 #
-# The build directory must lie inside the source directory: one prefix map then
-# covers both, and the path of the checkout is not in the binaries.
+# The build directory must lie inside the source directory, where ccache writes both
+# as relative paths.  What is left of them is mapped: neither the path of the checkout
+# nor the build directory's name is in the binaries.
 
 # dpkg-buildpackage and rpmbuild export flags of their own, no two the same
 foreach(variable CFLAGS CXXFLAGS CPPFLAGS LDFLAGS)
@@ -19,9 +20,11 @@ set(BUILD_CONFIG mysql_release CACHE STRING "")
 # general ones.  PIE, RELRO, BIND_NOW and fortify are upstream's SECURITY_HARDENED.
 set(hardening "-fstack-protector-strong -fstack-clash-protection")
 set(hardening "${hardening} -Wformat -Werror=format-security")
+# gcc takes the last map that fits
+set(maps "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=/usr/src/mariadb")
+set(maps "${maps} -ffile-prefix-map=${CMAKE_BINARY_DIR}=/usr/src/mariadb/build")
 foreach(language C CXX)
-  set(CMAKE_${language}_FLAGS
-      "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=/usr/src/mariadb" CACHE STRING "")
+  set(CMAKE_${language}_FLAGS "${maps}" CACHE STRING "")
   set(CMAKE_${language}_FLAGS_RELWITHDEBINFO
       "-O2 -g -DNDEBUG ${hardening}" CACHE STRING "")
 endforeach()
@@ -41,6 +44,8 @@ set(WITH_INNODB_SNAPPY ON CACHE STRING "")
 set(CONC_DEFAULT_CHARSET utf8mb4 CACHE STRING "")
 set(SYSTEM_TYPE Linux CACHE STRING "")
 
+# the packages strip, and keep what they strip as debug symbols
+set(WITH_STRIPPED_CLIENT OFF CACHE BOOL "")
 set(WITH_EMBEDDED_SERVER OFF CACHE BOOL "")
 set(WITH_UNIT_TESTS OFF CACHE BOOL "")
 
@@ -53,3 +58,9 @@ foreach(plugin AUTH_GSSAPI AWS_KEY_MANAGEMENT COLUMNSTORE CONNECT
   set(PLUGIN_${plugin} NO CACHE STRING "")
 endforeach()
 set(CLIENT_PLUGIN_AUTH_GSSAPI_CLIENT OFF CACHE STRING "")
+
+# Found or not, by what else the machine has; a build must not depend on that.
+foreach(plugin REMOTE_IO ZSTD)
+  set(CLIENT_PLUGIN_${plugin} OFF CACHE STRING "")
+endforeach()
+set(HAVE_VALGRIND_MEMCHECK_H "" CACHE INTERNAL "")
