@@ -20,6 +20,13 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: order.index(item.path.parent.name))
 
 
+@pytest.fixture
+def tmp_path(tmp_path):
+    """pytest's, given back at once: an unpacked source is 700 MB, and pytest keeps three runs."""
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
 class Checkout:
     """A copy of the project in a directory of its own, free to be broken."""
 
@@ -76,7 +83,8 @@ def unpacked(tarball, tmp_path_factory):
     """The vanilla source, unpacked once for all tests."""
     tree = tmp_path_factory.mktemp('unpacked')
     subprocess.run(['tar', '-xzf', tarball, '-C', tree], check=True)
-    return tree / f'mariadb-{release()[0]}'
+    yield tree / f'mariadb-{release()[0]}'
+    shutil.rmtree(tree)
 
 
 def unpack(unpacked, target):

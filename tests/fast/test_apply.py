@@ -139,3 +139,21 @@ def test_unwritable_work_directory(checkout):
     status, text = checkout.run('build/apply')
     assert status == 1
     assert 'cannot write to' in text
+
+
+def test_no_room_to_compile_in(checkout, tarball):
+    work = checkout.path / 'work'
+    work.mkdir()
+    status, text = checkout.run(work, 'build/road', 'deb', prefix=(
+        'unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=2g none "$1" && shift && exec "$@"', 'sh'))
+    assert status == 1
+    assert 'compiling for the step deb takes 3500' in text and 'make room on the file system of' in text
+
+
+def test_no_room_to_unpack_in(checkout, tarball):
+    work = checkout.path / 'work'
+    work.mkdir()
+    status, text = checkout.run(work, 'build/apply', prefix=(
+        'unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=20m none "$1" && shift && exec "$@"', 'sh'))
+    assert status == 1
+    assert 'cannot be unpacked into' in text and 'is the disk full?' in text
