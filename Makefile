@@ -10,7 +10,7 @@ PYTEST = /usr/bin/python3 -m pytest -q
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := packages
-.PHONY: packages deb rpm source tarball patched refresh run check lint docs help clean
+.PHONY: packages deb rpm source tarball patched refresh run check reproduce lint docs help clean
 
 # Every step is asked each time; one that finds its work done says nothing.
 packages: setup                 ## the whole road for one tree: source, deb, rpm and tarball into dist/
@@ -31,6 +31,8 @@ run:                            ## a server from this build in a private data di
 	@build/run
 check: setup-tests packages     ## every test, the fast ones first
 	@$(PYTEST) tests
+reproduce: packages             ## build the packages again elsewhere, compiled anew, and compare the bytes
+	@scripts/reproduce
 lint: setup-tests               ## the fast tests only: scripts, headers, series
 	@$(PYTEST) tests/fast
 docs:                           ## write the tables of patches in README.md and docs/patches/
