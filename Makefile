@@ -10,7 +10,7 @@ PYTEST = /usr/bin/python3 -m pytest -q
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := packages
-.PHONY: packages deb rpm source tarball patched refresh run check reproduce lint docs help clean
+.PHONY: packages deb rpm source tarball patched refresh run check reproduce lint docs help clean bench bench-bundle
 
 # Every step is asked each time; one that finds its work done says nothing.
 packages: setup                 ## the whole road for one tree: source, deb, rpm and tarball into dist/
@@ -29,6 +29,12 @@ refresh:                        ## take edits in the patched source back into it
 	@build/locked scripts/refresh
 run:                            ## a server from this build in a private data directory
 	@build/run
+bench: setup-bench              ## measure builds side by side (the short set, or SUITE=) into test-results/
+	@bench/run --tree $(TREE) $(if $(SUITE),--suite $(SUITE)) $(if $(BUILDS),--builds "$(BUILDS)") \
+	    $(if $(IOPS),--iops $(IOPS)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+	    $(if $(SIZE),--size $(SIZE))
+bench-bundle: setup-bench       ## servers, load engine and scripts in one archive, for a machine with nothing installed
+	@bench/bundle
 check: setup-tests packages     ## every test, the fast ones first
 	@$(PYTEST) tests
 reproduce: packages             ## build the packages again elsewhere, compiled anew, and compare the bytes
@@ -40,17 +46,22 @@ docs:                           ## write the tables of patches in README.md and 
 clean:                          ## remove what was built (not what was downloaded)
 	@rm -rf work dist
 
-.PHONY: setup setup-tests
+.PHONY: setup setup-tests setup-bench
 setup:
 	@build/setup
 setup-tests:
 	@build/setup tests
+setup-bench:
+	@build/setup bench
 
 help:                           ## this list
 	@echo 'Targets:'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 	@echo 'Variables:'
 	@echo '  TREE=10.11          the release tree: $(patsubst trees/%.conf,%,$(wildcard trees/*.conf))'
 	@echo '  PATCHES="a b"       a subset of the series (default: all; none: vanilla)'
 	@echo '  VERSION= SHA256=    another upstream release of the tree, and the hash of its tarball'
 	@echo '  TARBALL=            a tarball already at hand, its .asc beside it'
+	@echo '  SUITE= BUILDS="a b" of bench: short oltp tpcc scan recovery undo contention checkpoint'
+	@echo '  IOPS=3000 SIZE=     of bench: requests a second that the disk allows; size of the data, 1 the usual'
+	@echo '  ROUNDS= SECONDS=    of bench: runs of each build, and seconds of load in each'

@@ -1,0 +1,160 @@
+"""A server of a build, started and ended for one run."""
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from .client import Connection, SqlError
+from .errors import BenchError
+
+# given to every server, and recorded; a case adds to it
+OPTIONS = {
+    'innodb_flush_method': 'O_DIRECT',
+    'innodb_buffer_pool_dump_at_shutdown': 'OFF',
+    'innodb_buffer_pool_load_at_startup': 'OFF',
+    'innodb_log_file_size': '512M',
+    'performance_schema': 'OFF',
+    'max_connections': '400',
+    'skip_log_bin': None,
+    'skip_networking': None,
+    'skip_grant_tables': None,
+}
+START_SECONDS = 600
+STOP_SECONDS = 300
+
+
+def arguments(options):
+    """Options of a dictionary as they stand on a command line; None is one without a value."""
+    return [f'--{name}' if value is None else f'--{name}={value}' for name, value in options.items()]
+
+
+def dies_with_us(limit=None):
+    """What a started process does before exec: it ends with us, and is under the limit."""
+    libc = ctypes.CDLL(None)
+
+    def prepare():
+        libc.prctl(1, signal.SIGKILL)    # PR_SET_PDEATHSIG
+        if limit:
+            limit.enter()
+    return prepare
+
+
+class Server:
+    """A server over the data directory `data`; `with` ends it, however the block ends."""
+
+    def __init__(self, build, data, options, limit=None):
+        self.build, self.data, self.limit = build, Path(data), limit
+        self.options = {**OPTIONS, **options}
+        # the kernel cuts the path of a socket at 107 bytes
+        self.run = Path(tempfile.mkdtemp(prefix='millrace-bench-'))
+        self.socket, self.log = self.run / 's', self.run / 'error.log'
+        self.process = None
+        self.started_in = None
+
+    def start(self):
+        """Starts the server and waits until it answers; started_in is how long that took."""
+        command = [*self.build.command, '--no-defaults', *self.build.places(), f'--datadir={self.data}',
+                   f'--socket={self.socket}', f'--pid-file={self.run}/pid', f'--log-error={self.log}',
+                   *(['--user=root'] if os.getuid() == 0 else []), *arguments(self.options)]
+        begin = time.monotonic()
+        with open(self.run / 'output', 'ab') as output:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                            start_new_session=True, preexec_fn=dies_with_us(self.limit))
+        while True:
+            try:
+                with self.connect() as connection:
+                    connection.query('SELECT 1')
+                    self.started_in = time.monotonic() - begin
+                    return self
+            except SqlError:
+                self.check()
+                if time.monotonic() - begin > START_SECONDS:
+                    raise BenchError(f'{self.build.name}: no answer after {START_SECONDS} s', self.log_end()) from None
+                time.sleep(0.005)
+
+    def connect(self, database=''):
+        """A connection to it."""
+        return Connection(self.socket, database)
+
+    def check(self):
+        """Raises where the server has died, with the end of its error log."""
+        if self.process.poll() is not None:
+            status = self.process.returncode
+            how = f'signal {-status}' if status < 0 else f'status {status}'
+            raise BenchError(f'{self.build.name}: the server died ({how})', 'its error log:', self.log_end())
+
+    def log_text(self):
+        """Its error log, with what it printed before it had one."""
+        return ''.join(path.read_text(errors='replace') for path in (self.run / 'output', self.log) if path.exists())
+
+    def log_end(self, lines=25):
+        """The last lines of its error log."""
+        return '\n  '.join(self.log_text().splitlines()[-lines:])
+
+    def status(self):
+        """SHOW GLOBAL STATUS as numbers, names in lower case."""
+        with self.connect() as connection:
+            rows = connection.query('SHOW GLOBAL STATUS')
+        found = {}
+        for name, value in rows:
+            try:
+                found[name.lower()] = float(value) if '.' in value else int(value)
+            except ValueError:
+                pass
+        return found
+
+    def counts(self):
+        """Bytes that it has read from and written to disks, and seconds of CPU it has used."""
+        process = Path('/proc', str(self.process.pid))
+        try:
+            moved = dict(line.split(': ') for line in (process / 'io').read_text().splitlines())
+            times = (process / 'stat').read_text().rpartition(')')[2].split()
+        except OSError:
+            self.check()
+            raise
+        return {'read_bytes': int(moved['read_bytes']), 'write_bytes': int(moved['write_bytes']),
+                'cpu_seconds': (int(times[11]) + int(times[12])) / os.sysconf('SC_CLK_TCK')}
+
+    def stop(self):
+        """Shuts it down cleanly."""
+        self.check()
+        self.process.terminate()
+        try:
+            status = self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise BenchError(f'{self.build.name}: it does not shut down in {STOP_SECONDS} s',
+                             self.log_end()) from None
+        if status:
+            self.check()
+        self.process = None
+
+    def kill(self):
+        """Ends it at once, as a crash does."""
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        shutil.rmtree(self.run, ignore_errors=True)
+
+
+def make_system_tables(build, data):
+    """An empty data directory with the server's own tables."""
+    data.mkdir(parents=True)
+    tables = ''.join(build.script(name).read_text(encoding='utf-8')
+                     for name in ('system_tables', 'performance_tables'))
+    command = [*build.command, '--no-defaults', '--bootstrap', *build.places(), f'--datadir={data}',
+               *(['--user=root'] if os.getuid() == 0 else []), '--skip-log-bin']
+    done = subprocess.run(command, input='CREATE DATABASE mysql;\nUSE mysql;\n' + tables, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, preexec_fn=dies_with_us())
+    if done.returncode:
+        raise BenchError(f'{build.name}: the data directory cannot be made', *done.stdout.splitlines()[-10:])
