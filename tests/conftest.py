@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP / 'scripts'))
+sys.path[:0] = [str(TOP / 'scripts'), str(TOP / 'bench')]
 
 CACHE = Path(os.environ.get('MILLRACE_CACHE', TOP / 'cache'))
 TREE = os.environ.get('TREE', '10.11')
 
 
 def pytest_collection_modifyitems(items):
-    """The fast tests first, then the packages, then the server."""
-    order = ['fast', 'packages', 'server']
+    """The fast tests first, then the packages, the server and the benchmarks."""
+    order = ['fast', 'packages', 'server', 'bench']
     items.sort(key=lambda item: order.index(item.path.parent.name))
 
 

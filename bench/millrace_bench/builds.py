@@ -7,6 +7,7 @@
     debian             the distribution's own mariadb-server, unpacked from its package
     /a/path            a server unpacked there
 """
+import getpass
 import hashlib
 import os
 import re
@@ -106,14 +107,18 @@ def _patches(name):
     return ' '.join(patch for patch in known if patch not in chosen) or 'none'
 
 
+def _made_from(tree, names, release):
+    """A hash over what a build with these patches is made from."""
+    files = [TOP / f'trees/{tree}.conf', *(TOP / 'build' / step for step in ('server.cmake', 'layout-tarball.cmake', 'tarball')),
+             *(TOP / f'patches/{tree}/{name}.patch' for name in names)]
+    return hashlib.sha256('\n'.join([release, *map(sha256, files)]).encode()).hexdigest()
+
+
 def _made(name, tree, unpacked, say):
     """A build by the project's road, unpacked; made when what it is made from has changed."""
     patches = _patches(name)
-    dist, work, names, version, environment = _road(tree, patches)
-    made_from = [TOP / f'trees/{tree}.conf', *(TOP / 'build' / step for step in
-                 ('server.cmake', 'layout-tarball.cmake', 'tarball')),
-                 *(TOP / f'patches/{tree}/{patch}.patch' for patch in names)]
-    key = hashlib.sha256('\n'.join([version, *map(sha256, made_from)]).encode()).hexdigest()
+    dist, work, names, release, environment = _road(tree, patches)
+    key = _made_from(tree, names, release)
     stamp = unpacked / '.made-from'
     if stamp.exists() and stamp.read_text() == key:
         return
@@ -124,7 +129,7 @@ def _made(name, tree, unpacked, say):
                       env={key: value for key, value in environment.items() if key not in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL')},
                       stdin=subprocess.DEVNULL, check=False).returncode:
         raise BenchError(f'{name}: it could not be built; make says why, above')
-    archive = next(dist.glob(f'millrace-{version}-*.tar.*'))
+    archive = next(dist.glob(f'millrace-{release}-*.tar.*'))
     new = unpacked.with_name(unpacked.name + '.new')
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -150,7 +155,7 @@ def _debian(tree, unpacked, say):
     new.mkdir(parents=True)
     errors = []
     for found in same + versions:
-        done = subprocess.run(['apt-get', '-qq', '-o', f'APT::Sandbox::User={os.environ.get("USER", "root")}', 'download',
+        done = subprocess.run(['apt-get', '-qq', '-o', f"APT::Sandbox::User={getpass.getuser()}", 'download',
                                *(f'{package}={found}' for package in ('mariadb-server', 'mariadb-server-core'))],
                               cwd=new, text=True, capture_output=True, check=False)
         if not done.returncode:

@@ -63,12 +63,14 @@ class Context:
             self.build.describe(connection)
         return server
 
-    def load(self, server, name, warm_up=0, **options):
-        """Runs a load for scale.seconds, after `warm_up` seconds that do not count: a sysbench Result, and
-        the timeline of those seconds."""
+    def load(self, server, name, warm_up=0, begin=None, **options):
+        """Runs a load for scale.seconds, after `warm_up` seconds that do not count and
+        a call of `begin`: a sysbench Result, and the timeline of those seconds."""
         options = {'time': self.scale.seconds, **options}
         if warm_up:
             sysbench.run(server, name, each_second=lambda *_: self.progress.show(), **{**options, 'time': warm_up})
+        if begin:
+            begin()
         timeline = []
         last = [machine.cpu_times(), server.counts()]
 

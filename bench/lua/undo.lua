@@ -1,0 +1,47 @@
+-- Many short transactions, each a single UPDATE, on a table of each thread's own:
+-- a persistent one, or with --temporary=on a temporary one.
+
+if sysbench.cmdline.command == nil then
+   error("a command is needed: prepare or run")
+end
+
+sysbench.cmdline.options = {
+   rows = {"Rows of each table", 1000},
+   temporary = {"Temporary tables", false}
+}
+
+local con, name
+
+local function create(kind, table_name)
+   con:query(string.format("CREATE %s TABLE %s (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, c CHAR(100) NOT NULL) ENGINE=InnoDB",
+                           kind, table_name))
+   con:bulk_insert_init("INSERT INTO " .. table_name .. " VALUES")
+   for i = 1, sysbench.opt.rows do
+      con:bulk_insert_next(string.format("(%d,0,'%s')", i, sysbench.rand.string(("@"):rep(100))))
+   end
+   con:bulk_insert_done()
+end
+
+function prepare()
+   con = sysbench.sql.driver():connect()
+   for i = 0, sysbench.opt.threads - 1 do
+      create("", "undo" .. i)
+   end
+end
+
+function thread_init()
+   con = sysbench.sql.driver():connect()
+   name = "undo" .. sysbench.tid
+   if sysbench.opt.temporary then
+      name = "temporary" .. sysbench.tid
+      create("TEMPORARY", name)
+   end
+end
+
+function event()
+   con:query(string.format("UPDATE %s SET n = n + 1 WHERE id = %d", name, sysbench.rand.uniform(1, sysbench.opt.rows)))
+end
+
+function thread_done()
+   con:disconnect()
+end

@@ -1,0 +1,168 @@
+"""The parts of the benchmark runner that need no server: statistics, sysbench's output, results, names of builds."""
+import copy
+import io
+import json
+import math
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import TOP, TREE
+from millrace_bench import builds, limits, progress, result, runner, stats, suites, sysbench
+from millrace_bench.case import Scale
+from millrace_bench.errors import BenchError
+
+OUTPUT = (Path(__file__).parent / 'data/sysbench-read-write.txt').read_text()
+
+
+@pytest.mark.parametrize('freedom, t95, t99', [
+    (1, 12.7062, 63.6567), (2, 4.30265, 9.92484), (3, 3.18245, 5.84091), (4, 2.77645, 4.60409), (5, 2.57058, 4.03214),
+    (10, 2.22814, 3.16927), (30, 2.04227, 2.75000), (120, 1.97993, 2.61742)])
+def test_quantiles_of_student(freedom, t95, t99):
+    assert stats.t_quantile(0.95, freedom) == pytest.approx(t95, rel=1e-5)
+    assert stats.t_quantile(0.99, freedom) == pytest.approx(t99, rel=1e-5)
+
+
+def test_ratio_and_interval():
+    found = stats.compare([1.02, 0.99, 1.05])
+    assert found['ratio'] == pytest.approx((1.02 * 0.99 * 1.05) ** (1 / 3))
+    assert (found['low'], found['high']) == (pytest.approx(0.947837, abs=1e-6), pytest.approx(1.097024, abs=1e-6))
+    assert found['includes_one'] and found['confidence'] == 0.95
+    assert not stats.compare([1.10, 1.11, 1.09])['includes_one']
+    assert not stats.compare([0.90, 0.91, 0.92])['includes_one']
+
+
+def test_twice_as_fast_and_half_as_fast_are_as_far_from_one():
+    up, down = stats.compare([2.0, 2.2, 1.9]), stats.compare([1 / 2.0, 1 / 2.2, 1 / 1.9])
+    assert up['low'] == pytest.approx(1 / down['high']) and up['ratio'] == pytest.approx(1 / down['ratio'])
+
+
+def test_the_same_runs_have_no_spread():
+    found = stats.compare([1.0, 1.0])
+    assert (found['low'], found['ratio'], found['high'], found['includes_one']) == (1, 1, 1, True)
+
+
+def test_pairs_are_of_one_round_only():
+    runs = [{'build': build, 'round': number, 'value': value, 'figures': {'none': 0}} for number, build, value in (
+        (1, 'a', 10.0), (1, 'b', 20.0), (2, 'b', 30.0), (2, 'a', 10.0), (3, 'a', 99.0))]
+    measures = {'speed': lambda run: run['value'], 'none': lambda run: run['figures']['none']}
+    [found] = stats.comparisons(runs, 'a', ['a', 'b'], measures)
+    assert (found['base'], found['build'], found['measure'], found['pairs']) == ('a', 'b', 'speed', [2.0, 3.0])
+    assert found['ratio'] == pytest.approx(math.sqrt(6))
+    assert stats.comparisons(runs[:2], 'a', ['a', 'b'], measures) == []
+
+
+def test_percentiles():
+    assert stats.percentile([4, 1, 3, 2], 0.5) == 2.5
+    assert stats.percentile([4, 1, 3, 2], 0) == 1 and stats.percentile([4, 1, 3, 2], 1) == 4
+    buckets = [(1.0, 90), (2.0, 5), (3.0, 4), (9.0, 1)]
+    assert [stats.histogram_percentile(buckets, share) for share in (0.5, 0.9, 0.95, 0.99, 1)] == [1.0, 1.0, 2.0, 3.0, 9.0]
+
+
+def test_what_sysbench_prints():
+    found = sysbench.parse(OUTPUT)
+    assert (found.transactions, found.seconds, found.errors) == (1413, 1.0108, 0)
+    assert found.intervals == [(1, 1392.80)]
+    assert (len(found.histogram), found.histogram[0], found.histogram[-1]) == (157, (1.044, 1), (53.850, 1))
+    assert sum(count for _, count in found.histogram) == found.transactions
+    # sysbench itself says 21.11, within the bucket
+    assert found.latency()['p95_ms'] == pytest.approx(21.11, rel=0.02)
+
+
+def test_sysbench_that_did_not_finish():
+    with pytest.raises(BenchError, match='did not finish'):
+        sysbench.parse(OUTPUT[:400] + '\nFATAL: mysql_stmt_execute() returned error 2013\n')
+
+
+def test_the_builds_take_turns():
+    assert runner.order(['a', 'b', 'c'], 1) + runner.order(['a', 'b', 'c'], 2) == ['a', 'b', 'c', 'c', 'b', 'a']
+
+
+def some_result():
+    return json.loads((Path(__file__).parent / 'data/result.json').read_text())
+
+
+def test_the_schema_takes_a_real_result():
+    assert result.faults(some_result(), json.loads(result.SCHEMA.read_text())) == []
+
+
+@pytest.mark.parametrize('spoil, words', [
+    (lambda r: r.pop('machine'), 'result: no machine'),
+    (lambda r: r.update(format=2), 'result.format: 2 is not 1'),
+    (lambda r: r.update(complete='yes'), 'result.complete: "yes" is not boolean'),
+    (lambda r: r.update(extra=1), 'result: unknown member extra'),
+    (lambda r: r['machine'].update(cores=0), 'result.machine.cores: 0 is less than 1'),
+    (lambda r: r['limit'].update(by='magic'), 'result.limit.by: \'magic\' is none of'),
+    (lambda r: r['builds'][0].update(sha256='x'), 'result.builds[0].sha256: \'x\' does not match'),
+    (lambda r: r['cases'][0]['runs'][1]['figures'].update(p95_ms=None), 'result.cases[0].runs[1].figures.p95_ms: null is not number'),
+    (lambda r: r['cases'][0]['comparisons'][0].update(pairs=[1.0]), 'pairs: 1 members, fewer than 2'),
+])
+def test_the_schema_refuses(spoil, words):
+    spoiled = copy.deepcopy(some_result())
+    spoil(spoiled)
+    assert any(words in fault for fault in result.faults(spoiled, json.loads(result.SCHEMA.read_text())))
+
+
+def test_every_result_that_is_kept_is_what_the_schema_says():
+    for path in sorted((TOP / 'test-results').glob('*/result.json')):
+        kept = json.loads(path.read_text())
+        result.validate(kept)
+        for run in (run for case in kept['cases'] for run in case['runs']):
+            for name in [run['timeline'], run['histogram'], *run['logs']]:
+                assert name is None or (path.parent / name).is_file(), f'{path.parent.name}: {name} is missing'
+        assert str(TOP) not in path.read_text()
+
+
+def test_a_log_names_no_place_of_the_machine(tmp_path):
+    results = result.ResultSet(tmp_path / 'r', 'x', {tmp_path / 'work': 'WORK'})
+    name = results.log('a', f'in {tmp_path}/work/run and /tmp/millrace-bench-abc_12/s')
+    text = subprocess.run(['zcat', results.path / name], capture_output=True, text=True, check=True).stdout
+    assert text == 'in WORK/run and RUN/s'
+    assert result.ResultSet(tmp_path / 'r', 'x', {}).path.name == 'x-2'
+
+
+@pytest.mark.parametrize('name', suites.NAMES)
+def test_suites(name):
+    suite = suites.suite(name)
+    cases = suite.cases(Scale(suite.SECONDS))
+    assert suite.__doc__ and suite.TITLE and len({case.name for case in cases}) == len(cases) > 0
+    assert f' {name}' in (TOP / 'Makefile').read_text()
+    # two builds, without the preparation of the data
+    assert sum(case.estimate for case in cases) * suite.ROUNDS * 2 < 15 * 60
+
+
+@pytest.mark.parametrize('name, words', [
+    ('vanila', ['vanila: no such build', 'known: vanilla, millrace']),
+    ('only:nix', ["no patch 'nix' in the series", 'known patches: ']),
+    ('without:nix', ['without:nix: no patch nix in the series', 'known patches: ']),
+    ('/no/such/place', ['/no/such/place: no such directory']),
+    (str(TOP / 'docs'), ['the server program is not in', 'a build is a directory']),
+])
+def test_builds_that_are_none(name, words, tmp_path):
+    with pytest.raises(BenchError) as error:
+        builds.resolve(name, TREE, tmp_path)
+    assert all(word in str(error.value) for word in words)
+
+
+def test_a_limit_where_no_disk_is():
+    with pytest.raises(BenchError, match='IOPS=3000: no disk stands behind'), limits.Limit(3000, '/proc'):
+        pass
+
+
+def test_progress():
+    stream = io.StringIO()
+    shown = progress.Progress([10, 10, 20], stream)
+    shown.start('first')
+    assert stream.getvalue() == 'bench: 1/3 first, 40 s left\n'
+    shown.begin -= 20    # the first run took twice what was thought
+    shown.finish()
+    assert shown.left() == pytest.approx(60, abs=0.1)
+    assert [progress.words(seconds) for seconds in (5, 65, 3600, -1)] == ['5 s', '1 min 05 s', '60 min 00 s', '0 s']
+
+
+@pytest.mark.parametrize('arguments, words', [
+    (['--suite', 'nix'], 'invalid choice'), (['--builds', 'a a'], 'each once'), (['--rounds', '0'], 'less than 1')])
+def test_the_command_refuses(arguments, words):
+    done = subprocess.run([TOP / 'bench/run', *arguments], text=True, capture_output=True, check=False)
+    assert done.returncode and words in done.stderr and 'Traceback' not in done.stderr
