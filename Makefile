@@ -34,7 +34,7 @@ bench: setup-bench              ## measure builds side by side (the short set, o
 	    $(if $(IOPS),--iops $(IOPS)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    $(if $(SIZE),--size $(SIZE))
 bench-bundle: setup-bench       ## servers, load engine and scripts in one archive, for a machine with nothing installed
-	@bench/bundle
+	@bench/bundle --tree $(TREE) $(if $(BUILDS),--builds "$(BUILDS)")
 check: setup-tests packages     ## every test, the fast ones first
 	@$(PYTEST) tests
 reproduce: packages             ## build the packages again elsewhere, compiled anew, and compare the bytes

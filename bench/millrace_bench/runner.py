@@ -17,7 +17,8 @@ def order(names, round_number):
     return list(names) if round_number % 2 else list(reversed(names))
 
 
-def _commit():
+def commit():
+    """The commit of the project, with a + where files differ from it."""
     if (builds.TOP / 'bench/commit').exists():
         return (builds.TOP / 'bench/commit').read_text().strip()
     done = subprocess.run(['git', 'describe', '--always', '--abbrev=40', '--exclude=*', '--dirty=+'], cwd=builds.TOP,
@@ -40,7 +41,7 @@ class Runner:
         now = datetime.datetime.now(datetime.timezone.utc)
         self.record = {
             'format': 1, 'suite': name, 'tree': tree, 'version': version, 'date': now.strftime('%Y-%m-%dT%H:%M:%SZ'),
-            'seconds': 0, 'commit': _commit(), 'complete': False, 'error': None, 'machine': machine.describe(work),
+            'seconds': 0, 'commit': commit(), 'complete': False, 'error': None, 'machine': machine.describe(work),
             'limit': {'iops': None, 'by': None}, 'builds': [],
             'server': {option: value for option, value in {**OPTIONS, **suite.SERVER}.items()},
             'load': {'engine': sysbench.version(), 'rounds': self.rounds, 'seconds': self.scale.seconds,

@@ -35,18 +35,23 @@ CONDITIONS = {
 }
 
 
+def inconsistencies(connection):
+    """What breaks the conditions, as texts."""
+    found = []
+    warehouses, districts = (int(connection.query(f'SELECT COUNT(*) FROM {table}')[0][0]) for table in ('warehouse', 'district'))
+    if not warehouses or districts != 10 * warehouses:
+        found.append(f'there are {districts} districts of {warehouses} warehouses, not ten each')
+    for condition, statement in CONDITIONS.items():
+        found += [f'{condition}: {", ".join(map(str, row))}' for row in connection.query(statement)[:3]]
+    return found
+
+
 def check(server):
     """Raises where the data are not consistent."""
     with server.connect('bench') as connection:
-        broken = []
-        if connection.query('SELECT COUNT(*) FROM district') != [(str(10 * int(connection.query(
-                'SELECT COUNT(*) FROM warehouse')[0][0])),)]:
-            broken.append('there are not ten districts for each warehouse')
-        for condition, statement in CONDITIONS.items():
-            rows = connection.query(statement)
-            broken += [f'{condition}: {", ".join(map(str, row))}' for row in rows[:3]]
-    if broken:
-        raise BenchError(f'{server.build.name}: the TPC-C data are inconsistent', *broken,
+        found = inconsistencies(connection)
+    if found:
+        raise BenchError(f'{server.build.name}: the TPC-C data are inconsistent', *found,
                          'what was measured on them is worth nothing')
 
 

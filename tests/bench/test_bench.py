@@ -1,0 +1,199 @@
+"""The benchmarks on real servers: every suite once and tiny, two builds side by side, and what must stop a run."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import TOP, TREE
+from millrace_bench import result, suites
+from millrace_bench.builds import Build
+from millrace_bench.case import Scale
+from millrace_bench.errors import BenchError
+from millrace_bench.progress import Progress
+from millrace_bench import data
+from millrace_bench.server import Server
+from millrace_bench.suites import recovery, tpcc
+
+TINY = ['--seconds', '1', '--size', '0.005', '--tree', TREE]
+
+
+@pytest.fixture(scope='session')
+def server_tree(tmp_path_factory):
+    """The tarball of dist/, unpacked."""
+    tree = tmp_path_factory.mktemp('builds') / 'one'
+    tree.mkdir()
+    archive = next((TOP / 'dist' / TREE).glob('millrace-[0-9]*.tar.zst'))
+    subprocess.run(['tar', '-xf', archive, '-C', tree, '--strip-components=1'], check=True)
+    (tree.parent / 'other').symlink_to(tree)
+    return tree
+
+
+def bench(*arguments):
+    """bench/run: the finished process."""
+    return subprocess.run([TOP / 'bench/run', *map(str, arguments)], text=True, capture_output=True, check=False, timeout=900)
+
+
+def only(results):
+    """The one result in a directory, its record and its path."""
+    [path] = results.glob('*/result.json')
+    record = json.loads(path.read_text())
+    result.validate(record)
+    return record, path.parent
+
+
+@pytest.mark.parametrize('suite', [name for name in suites.NAMES if name not in ('short', 'scan')])
+def test_every_suite_runs(suite, server_tree, tmp_path):
+    done = bench('--suite', suite, '--builds', server_tree, '--rounds', 1, *TINY, '--results', tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record, path = only(tmp_path)
+    assert record['complete'] and record['error'] is None and path.name.endswith(f'{TREE}-{suite}')
+    cases = suites.suite(suite).cases(Scale(1, 0.005))
+    assert [case['name'] for case in record['cases']] == [case.name for case in cases]
+    for case in record['cases']:
+        [run] = case['runs']
+        assert run['value'] > 0 and run['seconds'] > 0
+        assert 'ready for connections' in subprocess.run(['zcat', path / run['logs'][0]], text=True, capture_output=True,
+                                                         check=True).stdout
+
+
+def test_two_builds_side_by_side(server_tree, tmp_path):
+    done = bench('--suite', 'scan', '--builds', f'{server_tree} {server_tree.parent}/other', '--rounds', 2, *TINY,
+                 '--results', tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record, _ = only(tmp_path)
+    assert [build['name'] for build in record['builds']] == ['one', 'other']
+    assert record['builds'][0]['patches'] and record['builds'][0]['sha256'] == record['builds'][1]['sha256']
+    for case in record['cases']:
+        assert [(run['round'], run['build']) for run in case['runs']] == [(1, 'one'), (1, 'other'), (2, 'other'), (2, 'one')]
+        seconds = next(found for found in case['comparisons'] if found['measure'] == 'seconds')
+        assert len(seconds['pairs']) == 2 and seconds['low'] <= seconds['ratio'] <= seconds['high']
+        assert all(run['figures']['pages_read'] > 20 for run in case['runs'])
+    assert 'other/one' in done.stdout
+
+
+def started(*arguments):
+    """bench/run in the background, once a server of it is under load."""
+    process = subprocess.Popen([TOP / 'bench/run', *map(str, arguments)], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    for line in process.stderr:
+        if '2/' in line:
+            break
+    for _ in range(300):
+        servers = [child for child in children(process.pid) if 'mariadbd' in command(child)]
+        if servers and any('sysbench' in command(child) for child in children(process.pid)):
+            return process, servers[0]
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError('no server under load')
+
+
+def children(pid):
+    """Processes that a process has started."""
+    return [int(child) for task in Path(f'/proc/{pid}/task').iterdir() for child in (task / 'children').read_text().split()]
+
+
+def command(pid):
+    """A process's command line; empty when it is gone."""
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_text()
+    except OSError:
+        return ''
+
+
+def test_a_server_that_dies_fails_the_run(server_tree, tmp_path):
+    process, server = started('--suite', 'oltp', '--builds', server_tree, '--rounds', 2, *TINY, '--seconds', 20,
+                              '--results', tmp_path)
+    os.kill(server, signal.SIGSEGV)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert 'bench: error: one: the server died' in errors and 'ready for connections' in errors
+    assert 'INCOMPLETE' in output
+    record, _ = only(tmp_path)
+    assert not record['complete'] and 'the server died' in record['error']
+    assert len(record['cases'][0]['runs']) == 1 and record['cases'][1]['runs'] == []
+
+
+def test_an_interrupt_ends_the_servers_and_keeps_what_was_measured(server_tree, tmp_path):
+    process, server = started('--suite', 'oltp', '--builds', server_tree, '--rounds', 2, *TINY, '--seconds', 20,
+                              '--results', tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and 'Traceback' not in errors, errors
+    assert command(server) == ''
+    record, _ = only(tmp_path)
+    assert not record['complete'] and record['error'] == 'interrupted' and len(record['cases'][0]['runs']) == 1
+    assert not (TOP / 'work/bench/run').exists()
+
+
+@pytest.fixture
+def prepared(server_tree, tmp_path):
+    """A function: a running server over a copy of prepared data, and their facts."""
+    running = []
+
+    def start(kind, **options):
+        build = Build('one', server_tree)
+        (tmp_path / 'data').mkdir()
+        original, facts = data.prepare(kind, build, tmp_path, Progress([]))
+        data.copy(original, tmp_path / 'run')
+        server = Server(build, tmp_path / 'run', options)
+        running.append(server)
+        return server.start(), facts
+    yield start
+    for server in running:
+        server.__exit__()
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+# what is broken, and the condition that must see it
+BROKEN = {
+    'UPDATE warehouse SET w_ytd = w_ytd + 0.01 WHERE w_id = 1': '3.3.2.1',
+    'UPDATE district SET d_ytd = d_ytd - 1 WHERE d_w_id = 1 AND d_id = 10': '3.3.2.1',
+    'UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 3': '3.3.2.2',
+    'DELETE FROM orders WHERE o_w_id = 1 AND o_d_id = 2 ORDER BY o_id DESC LIMIT 1': '3.3.2.2',
+    'DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 4 ORDER BY no_o_id DESC LIMIT 1': '3.3.2.2',
+    'DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 5 AND no_o_id = 50': '3.3.2.3',
+    'DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 6 LIMIT 1': '3.3.2.4',
+    'DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 7': '3.3.2.4',
+    'INSERT INTO order_line SELECT ol_w_id, ol_d_id, ol_o_id, 99, ol_i_id, ol_supply_w_id, NULL, 1, 1, ol_dist_info'
+    ' FROM order_line LIMIT 1': '3.3.2.4',
+    'DELETE FROM district WHERE d_w_id = 1 AND d_id = 8': 'not ten each',
+}
+
+
+def test_the_tpcc_conditions_catch_a_broken_database(prepared):
+    server, _ = prepared(tpcc.tables(1, 1000, 60))
+    with server.connect('bench') as connection:
+        for statement, condition in BROKEN.items():
+            connection.query('BEGIN')
+            connection.query(statement)
+            assert any(condition in text for text in tpcc.inconsistencies(connection)), statement
+            connection.query('ROLLBACK')
+            assert tpcc.inconsistencies(connection) == []
+        connection.query('DELETE FROM new_order WHERE no_o_id = 50')
+    with pytest.raises(BenchError, match='inconsistent'):
+        tpcc.check(server)
+    server.stop()
+
+
+def test_recovered_data_that_lost_a_transaction_are_an_error(prepared):
+    server, facts = prepared(recovery.crashed(20000, 8))
+    recovery.check(server, facts)
+    thread = max(facts['confirmed'], key=facts['confirmed'].get)
+    spoiled = {
+        'DELETE FROM ledger ORDER BY thread, number LIMIT 1': 'are there, the last is number',
+        'UPDATE sbtest1 SET k = k + 1 WHERE id = 7': 'the ledger says',
+    }
+    with server.connect('bench') as connection:
+        for statement, words in spoiled.items():
+            connection.query(statement)
+            with pytest.raises(BenchError, match=words):
+                recovery.check(server, facts)
+    more = {**facts, 'confirmed': {**facts['confirmed'], thread: facts['confirmed'][thread] + 5}}
+    with pytest.raises(BenchError, match=f'thread {thread}: '):
+        recovery.check(server, more)
+    server.stop()
