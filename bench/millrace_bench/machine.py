@@ -76,10 +76,10 @@ def describe(path):
 
 def device_counts(path):
     """Requests completed and bytes moved by the disk under `path` since it was started:
-    reads, bytes read, writes, bytes written.  All its users count."""
+    reads, bytes read, writes, bytes written.  All its users count.  Empty where it is not known."""
     device = block_device(path)
     if not device:
-        return None
+        return {}
     field = Path('/sys/class/block', device[0], 'stat').read_text().split()
     return {'device_reads': int(field[0]), 'device_read_bytes': int(field[2]) * 512,
             'device_writes': int(field[4]), 'device_write_bytes': int(field[6]) * 512}

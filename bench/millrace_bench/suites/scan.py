@@ -41,12 +41,11 @@ def cases(scale):
             after = (server.status(), server.counts(), machine.device_counts(context.data))
             connection.close()
             status, counts, device = ({name: new[name] - old[name] for name in new if name in old}
-                                      for new, old in zip(after, before) if new)
+                                      for new, old in zip(after, before))
             figures = {
                 'pages_read': status['innodb_pages_read'],
                 'pages_by_read_ahead': status['innodb_buffer_pool_read_ahead'] + status['innodb_buffer_pool_read_ahead_rnd'],
-                'read_bytes': counts['read_bytes'], 'cpu_seconds': counts['cpu_seconds'],
-                'device_reads': device['device_reads'], 'device_read_bytes': device['device_read_bytes']}
+                **counts, **device}
             return Measurement(seconds, seconds, figures, histogram=histogram, text=text)
         return measure
     return [Case(name=name, title=title, measure='seconds', better='lower', data=sbtest(1, rows), run=run(statement),
