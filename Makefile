@@ -32,7 +32,7 @@ run:                            ## a server from this build in a private data di
 bench: setup-bench              ## measure builds side by side (the short set, or SUITE=) into test-results/
 	@bench/run --tree $(TREE) $(if $(SUITE),--suite $(SUITE)) $(if $(BUILDS),--builds "$(BUILDS)") \
 	    $(if $(IOPS),--iops $(IOPS)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
-	    $(if $(SIZE),--size $(SIZE))
+	    $(if $(SIZE),--size $(SIZE)) $(if $(DATA),--data $(DATA))
 bench-bundle: setup-bench       ## servers, load engine and scripts in one archive, for a machine with nothing installed
 	@bench/bundle --tree $(TREE) $(if $(BUILDS),--builds "$(BUILDS)")
 check: setup-tests packages     ## every test, the fast ones first
@@ -65,3 +65,4 @@ help:                           ## this list
 	@echo '  SUITE= BUILDS="a b" of bench: short oltp tpcc scan recovery undo contention checkpoint'
 	@echo '  IOPS=3000 SIZE=     of bench: requests a second that the disk allows; size of the data, 1 the usual'
 	@echo '  ROUNDS= SECONDS=    of bench: runs of each build, and seconds of load in each'
+	@echo '  DATA=work/bench     of bench: a directory on the disk that is measured, for up to 4 GB'

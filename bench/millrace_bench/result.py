@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import re
+import tempfile
 from pathlib import Path
 
 from .errors import BenchError
@@ -85,7 +86,8 @@ class ResultSet:
             number += 1
             self.path = Path(results) / f'{name}-{number}'
         (self.path / 'raw').mkdir(parents=True)
-        self.private = private
+        # the longest first: one may lie in another
+        self._private = sorted(((str(path), word) for path, word in private.items()), key=lambda pair: -len(pair[0]))
 
     def _pack(self, name, text):
         with open(self.path / 'raw' / name, 'wb') as file, \
@@ -93,11 +95,15 @@ class ResultSet:
             packed.write(text.encode())
         return f'raw/{name}'
 
+    def without_places(self, text):
+        """A text with words in the place of the machine's paths."""
+        for path, word in self._private:
+            text = text.replace(path, word)
+        return re.sub(rf'{tempfile.gettempdir()}/millrace-bench-\w+', 'RUN', text)
+
     def log(self, name, text):
         """Keeps a log; its path in the set."""
-        for path, word in self.private.items():
-            text = text.replace(str(path), word)
-        return self._pack(f'{name}.log.gz', re.sub(r'/tmp/millrace-bench-\w+', 'RUN', text))
+        return self._pack(f'{name}.log.gz', self.without_places(text))
 
     def table(self, name, columns, rows):
         """Keeps a table as CSV; its path in the set, or None where there are no rows."""

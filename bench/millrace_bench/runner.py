@@ -67,17 +67,12 @@ class Runner:
                     self._save(time.monotonic() - begin)
             self.record['complete'] = True
         except BaseException as error:
-            self.record['error'] = 'interrupted' if isinstance(error, KeyboardInterrupt) else self._private(str(error))
+            self.record['error'] = 'interrupted' if isinstance(error, KeyboardInterrupt) else self.results.without_places(str(error))
             raise
         finally:
             self._save(time.monotonic() - begin)
             shutil.rmtree(self.work / 'run', ignore_errors=True)
         self.progress.say(f'{self.name}: {words(time.monotonic() - begin)}')
-
-    def _private(self, text):
-        for path, word in self.results.private.items():
-            text = text.replace(str(path), word)
-        return text
 
     def _one(self, place, number, case, build, prepared, facts):
         self.progress.start(f'{case.title}, round {number} of {self.rounds}, {build.name}')

@@ -16,7 +16,7 @@ OPTIONS = {
     'innodb_flush_method': 'O_DIRECT',
     'innodb_buffer_pool_dump_at_shutdown': 'OFF',
     'innodb_buffer_pool_load_at_startup': 'OFF',
-    'innodb_log_file_size': '512M',
+    'innodb_log_file_size': '256M',
     'performance_schema': 'OFF',
     'max_connections': '400',
     'skip_log_bin': None,
@@ -91,7 +91,7 @@ class Server:
         """Its error log, with what it printed before it had one."""
         return ''.join(path.read_text(errors='replace') for path in (self.run / 'output', self.log) if path.exists())
 
-    def log_end(self, lines=25):
+    def log_end(self, lines=40):
         """The last lines of its error log."""
         return '\n  '.join(self.log_text().splitlines()[-lines:])
 

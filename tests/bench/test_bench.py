@@ -33,6 +33,14 @@ def server_tree(tmp_path_factory):
     return tree
 
 
+@pytest.fixture(scope='session')
+def work(tmp_path_factory):
+    """Where the data of these tests are."""
+    path = tmp_path_factory.mktemp('work')
+    yield path
+    shutil.rmtree(path)
+
+
 def bench(*arguments):
     """bench/run: the finished process."""
     return subprocess.run([TOP / 'bench/run', *map(str, arguments)], text=True, capture_output=True, check=False, timeout=900)
@@ -47,8 +55,8 @@ def only(results):
 
 
 @pytest.mark.parametrize('suite', [name for name in suites.NAMES if name not in ('short', 'scan')])
-def test_every_suite_runs(suite, server_tree, tmp_path):
-    done = bench('--suite', suite, '--builds', server_tree, '--rounds', 1, *TINY, '--results', tmp_path)
+def test_every_suite_runs(suite, server_tree, work, tmp_path):
+    done = bench('--suite', suite, '--builds', server_tree, '--rounds', 1, *TINY, '--data', work, '--results', tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     record, path = only(tmp_path)
     assert record['complete'] and record['error'] is None and path.name.endswith(f'{TREE}-{suite}')
@@ -61,9 +69,9 @@ def test_every_suite_runs(suite, server_tree, tmp_path):
                                                          check=True).stdout
 
 
-def test_two_builds_side_by_side(server_tree, tmp_path):
+def test_two_builds_side_by_side(server_tree, work, tmp_path):
     done = bench('--suite', 'scan', '--builds', f'{server_tree} {server_tree.parent}/other', '--rounds', 2, *TINY,
-                 '--results', tmp_path)
+                 '--data', work, '--results', tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     record, _ = only(tmp_path)
     assert [build['name'] for build in record['builds']] == ['one', 'other']
@@ -105,29 +113,29 @@ def command(pid):
         return ''
 
 
-def test_a_server_that_dies_fails_the_run(server_tree, tmp_path):
-    process, server = started('--suite', 'oltp', '--builds', server_tree, '--rounds', 2, *TINY, '--seconds', 20,
-                              '--results', tmp_path)
+def test_a_server_that_dies_fails_the_run(server_tree, work, tmp_path):
+    process, server = started('--suite', 'oltp', '--builds', server_tree, '--rounds', 2, *TINY, '--seconds', 4,
+                              '--data', work, '--results', tmp_path)
     os.kill(server, signal.SIGSEGV)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert 'bench: error: one: the server died' in errors and 'ready for connections' in errors
+    assert 'bench: error: one: the server died (signal 11)' in errors and 'libexec/mariadbd(' in errors
     assert 'INCOMPLETE' in output
     record, _ = only(tmp_path)
     assert not record['complete'] and 'the server died' in record['error']
     assert len(record['cases'][0]['runs']) == 1 and record['cases'][1]['runs'] == []
 
 
-def test_an_interrupt_ends_the_servers_and_keeps_what_was_measured(server_tree, tmp_path):
-    process, server = started('--suite', 'oltp', '--builds', server_tree, '--rounds', 2, *TINY, '--seconds', 20,
-                              '--results', tmp_path)
+def test_an_interrupt_ends_the_servers_and_keeps_what_was_measured(server_tree, work, tmp_path):
+    process, server = started('--suite', 'oltp', '--builds', server_tree, '--rounds', 2, *TINY, '--seconds', 4,
+                              '--data', work, '--results', tmp_path)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and 'Traceback' not in errors, errors
     assert command(server) == ''
     record, _ = only(tmp_path)
     assert not record['complete'] and record['error'] == 'interrupted' and len(record['cases'][0]['runs']) == 1
-    assert not (TOP / 'work/bench/run').exists()
+    assert not (work / 'run').exists()
 
 
 @pytest.fixture

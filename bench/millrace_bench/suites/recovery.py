@@ -20,6 +20,11 @@ KEEP_DIRTY = {'innodb_buffer_pool_size': '2G', 'innodb_adaptive_flushing': 'OFF'
               'innodb_max_dirty_pages_pct_lwm': '0', 'innodb_flush_log_at_trx_commit': '1', 'innodb_doublewrite': 'ON'}
 
 
+def log_size(redo):
+    """A redo log that holds `redo` MiB without a checkpoint."""
+    return f'{max(64, 2 * redo)}M'
+
+
 def crashed(rows, redo):
     """Data of a server that was killed with `redo` MiB in its log."""
     base = sbtest(1, rows)
@@ -30,7 +35,7 @@ def crashed(rows, redo):
 
     def crash(server):
         server.stop()    # a checkpoint: all redo is the load's
-        server.options.update(KEEP_DIRTY)
+        server.options.update(KEEP_DIRTY, innodb_log_file_size=log_size(redo))
         server.start()
         with server.connect('bench') as connection:
             total = int(connection.query('SELECT SUM(k) FROM sbtest1')[0][0])
@@ -95,6 +100,7 @@ def cases(scale):
             'redo_bytes': context.facts['redo_bytes'], 'pages_read': status['innodb_pages_read'],
             'pages_written': status['innodb_pages_written'], **counts})
     return [Case(name=f'pool-{name}', title=f'{redo} MiB of redo, pool {words}', measure='seconds', better='lower',
-                 data=data, run=measure, estimate=9, options={'innodb_buffer_pool_size': f'{max(8, round(redo * factor))}M'},
+                 data=data, run=measure, estimate=9, 
+                 options={'innodb_buffer_pool_size': f'{max(8, round(redo * factor))}M', 'innodb_log_file_size': log_size(redo)},
                  compare=('cpu_seconds', 'read_bytes', 'write_bytes'))
             for name, words, factor in (('quarter', 'a quarter of it', 0.25), ('once', 'the size of it', 1), ('four', 'four times that', 4))]
