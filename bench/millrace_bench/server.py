@@ -108,7 +108,8 @@ class Server:
         return found
 
     def counts(self):
-        """Bytes that it has read from and written to disks, and seconds of CPU it has used."""
+        """Bytes that it has read from and written to disks, seconds of CPU it has used, and, where they are
+        counted, the disk requests of all servers of this benchmark."""
         process = Path('/proc', str(self.process.pid))
         try:
             moved = dict(line.split(': ') for line in (process / 'io').read_text().splitlines())
@@ -117,7 +118,8 @@ class Server:
             self.check()
             raise
         return {'read_bytes': int(moved['read_bytes']), 'write_bytes': int(moved['write_bytes']),
-                'cpu_seconds': (int(times[11]) + int(times[12])) / os.sysconf('SC_CLK_TCK')}
+                'cpu_seconds': (int(times[11]) + int(times[12])) / os.sysconf('SC_CLK_TCK'),
+                **(self.limit.requests() if self.limit else {})}
 
     def stop(self):
         """Shuts it down cleanly."""

@@ -93,14 +93,16 @@ def cases(scale):
     data = crashed(rows, redo)
 
     def measure(context):
+        before = context.limit.requests()    # of the servers of earlier runs
         server = context.start()
         seconds, counts, status = server.started_in, server.counts(), server.status()
+        counts.update((name, counts[name] - before[name]) for name in before)
         check(server, context.facts)
         return Measurement(seconds, seconds, {
             'redo_bytes': context.facts['redo_bytes'], 'pages_read': status['innodb_pages_read'],
             'pages_written': status['innodb_pages_written'], **counts})
     return [Case(name=f'pool-{name}', title=f'{redo} MiB of redo, pool {words}', measure='seconds', better='lower',
-                 data=data, run=measure, estimate=9, 
+                 data=data, run=measure, estimate=9,
                  options={'innodb_buffer_pool_size': f'{max(8, round(redo * factor))}M', 'innodb_log_file_size': log_size(redo)},
                  compare=('cpu_seconds', 'read_bytes', 'write_bytes'))
             for name, words, factor in (('quarter', 'a quarter of it', 0.25), ('once', 'the size of it', 1), ('four', 'four times that', 4))]

@@ -49,5 +49,5 @@ def cases(scale):
             return Measurement(seconds, seconds, figures, histogram=histogram, text=text)
         return measure
     return [Case(name=name, title=title, measure='seconds', better='lower', data=sbtest(1, rows), run=run(statement),
-                 estimate=5, compare=('device_reads', 'read_bytes', 'cpu_seconds'))
+                 estimate=5, compare=('read_requests', 'read_bytes', 'cpu_seconds'))
             for name, (title, statement) in SCANS.items()]
