@@ -17,8 +17,8 @@ LOADING = {'innodb_buffer_pool_size': '1G', 'innodb_doublewrite': 'OFF', 'innodb
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a case runs on: `load(context, server)` fills a new server with it, and says all that the
-    data depend on in `made_from`.  Where `crash` is set it is called instead of the shutdown, and what
+    """What a case runs on: `load(server)` fills a new server with it, `made_from` says all that the data
+    depend on.  Where `crash` is set it is called instead of the shutdown, and what
     it returns is kept beside the data as facts."""
     name: str
     made_from: dict
@@ -39,18 +39,24 @@ def prepare(data, build, work, progress):
         new = home.with_name(home.name + '.new')
         shutil.rmtree(new, ignore_errors=True)
         progress.say(f'preparing {data.name}')
-        make_system_tables(build, new / 'data')
-        facts = {}
-        with Server(build, new / 'data', {**LOADING, **data.options}) as server:
-            server.start()
-            data.load(server)
-            if data.crash:
-                facts = data.crash(server)
-            else:
-                server.stop()
-        (new / 'facts.json').write_text(json.dumps(facts))
-        new.rename(home)
+        try:
+            facts = _fill(data, build, new / 'data')
+            (new / 'facts.json').write_text(json.dumps(facts))
+            new.rename(home)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
     return home / 'data', json.loads((home / 'facts.json').read_text())
+
+
+def _fill(data, build, directory):
+    make_system_tables(build, directory)
+    with Server(build, directory, {**LOADING, **data.options}) as server:
+        server.start()
+        data.load(server)
+        if data.crash:
+            return data.crash(server)
+        server.stop()
+    return {}
 
 
 def size(path):
