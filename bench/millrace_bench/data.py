@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from .errors import BenchError
-from .server import Server, make_system_tables
+from .server import OPTIONS, Server, make_system_tables
 
 # while data are loaded nothing has to survive a crash
 LOADING = {'innodb_buffer_pool_size': '1G', 'innodb_doublewrite': 'OFF', 'innodb_flush_log_at_trx_commit': '0',
@@ -28,7 +28,7 @@ class Data:
 
     def key(self, build):
         """Names the directory: the same key, the same data."""
-        text = json.dumps([self.name, self.made_from, self.options, build.sha256], sort_keys=True)
+        text = json.dumps([self.name, self.made_from, OPTIONS, LOADING, self.options, build.sha256], sort_keys=True)
         return f'{self.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}'
 
 

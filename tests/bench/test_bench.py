@@ -1,4 +1,6 @@
 """The benchmarks on real servers: every suite once and tiny, two builds side by side, and what must stop a run."""
+import importlib.machinery
+import importlib.util
 import json
 import os
 import shutil
@@ -205,3 +207,32 @@ def test_recovered_data_that_lost_a_transaction_are_an_error(prepared):
     with pytest.raises(BenchError, match=f'thread {thread}: '):
         recovery.check(server, more)
     server.stop()
+
+
+def test_the_bundle_takes_nothing_of_the_machine(server_tree, tmp_path):
+    loader = importlib.machinery.SourceFileLoader('bundle', str(TOP / 'bench/bundle'))
+    bundle = importlib.util.module_from_spec(importlib.util.spec_from_loader('bundle', loader))
+    loader.exec_module(bundle)
+    archive = bundle.make(TREE, [Build('one', server_tree)], tmp_path)
+    assert archive.stat().st_size < 64 << 20
+    subprocess.run(['tar', '-xzf', archive, '-C', tmp_path], check=True)
+    there = tmp_path / archive.name.removesuffix('.tar.gz')
+    lib = there / 'bench/lib'
+
+    done = subprocess.run([there / 'run', '--suite', 'undo', '--builds', 'one', '--rounds', '1', *TINY], env={'PATH': '/usr/bin:/bin'},
+                          cwd='/', text=True, capture_output=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record, _ = only(there / 'test-results')
+    assert record['complete'] and record['builds'][0]['name'] == 'one'
+
+    # every library of the three programs, and of what Python loads later, is the archive's
+    for program in ('bin/sysbench', 'bin/python3', f'builds/{TREE}/one/libexec/mariadbd'):
+        listed = subprocess.run([lib / 'ld-linux-x86-64.so.2', '--library-path', lib, '--list', there / 'bench' / program], text=True,
+                                capture_output=True, check=True).stdout
+        assert 'not found' not in listed
+        assert all(str(lib) in line for line in listed.splitlines() if '=>' in line), listed
+    maps = subprocess.run([lib / 'ld-linux-x86-64.so.2', '--library-path', lib, there / 'bench/bin/python3', '-c',
+                           'import ctypes, hashlib, gzip; ctypes.CDLL("libmariadb.so.3"); print(open("/proc/self/maps").read())'],
+                          env={'PYTHONHOME': there / 'bench/python'}, text=True, capture_output=True, check=True).stdout
+    loaded = {line.split(maxsplit=5)[5] for line in maps.splitlines() if '.so' in line}
+    assert len(loaded) > 5 and [file for file in loaded if not file.startswith(str(there))] == []
