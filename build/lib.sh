@@ -66,6 +66,20 @@ load_tree() {
     TARBALL_FILE=$CACHE/mariadb-$VERSION.tar.gz
 }
 
+# A subset must have what its patches need (Depends: in their headers).
+check_depends() { # SERIES
+    local name needed missing wanted=$NAMES
+    for name in $(printf '%s\n' $1 | tac); do      # what a patch needs stands before it
+        case " $wanted " in *" $name "*) ;; *) continue ;; esac
+        for needed in $(sed -n '/^---$/q; s/^Depends://p' "$PATCH_DIR/$name.patch"); do
+            case " none $wanted " in *" $needed "*) continue ;; esac
+            missing="${missing:-}${missing:+, and }'$name' needs '$needed'" wanted="$wanted $needed"
+        done
+    done
+    [ -z "${missing:-}" ] || die "PATCHES leaves out what is needed: $missing" \
+        "take it too, or leave both out: make PATCHES=\"$wanted\""
+}
+
 # Resolves PATCHES (unset: all; "none": vanilla) against the series.
 choose_patches() {
     local all name chosen=
@@ -93,6 +107,7 @@ choose_patches() {
         NAMES=$(echo $chosen)
         [ -n "$NAMES" ] || die "PATCHES is empty" "known patches: $all" \
             "leave PATCHES out for all, or say PATCHES=none for the vanilla server"
+        check_depends "$all"
         SUBSET=${NAMES// /+}
         [ "$NAMES" != "$all" ] || SUBSET=all
     fi

@@ -1,5 +1,7 @@
-"""The series: which patches there are, and their order."""
+"""The series: which patches there are, their order, and which of them go together."""
 from pathlib import Path
+
+from millrace.header import read_header
 
 TOP = Path(__file__).resolve().parent.parent.parent
 
@@ -18,3 +20,29 @@ def names():
 def patch_file(tree, name):
     """Path of a patch of a tree."""
     return TOP / 'patches' / tree / f'{name}.patch'
+
+
+def depends(tree):
+    """{patch: the patches that its header says it needs}, for each patch of a tree."""
+    return {name: read_header(patch_file(tree, name)).depends for name in names()}
+
+
+def closure(chosen, needs):
+    """The chosen patches and all that they need, in the order of `needs` (see depends())."""
+    wanted = set(chosen)
+    for name in reversed(needs):        # what a patch needs stands before it
+        if name in wanted:
+            wanted.update(needs[name])
+    return tuple(name for name in needs if name in wanted)
+
+
+def closed_subsets(needs):
+    """Every subset that has all that its patches need, the empty one too.
+
+    Each stands after the subset without its last patch, which is closed as well:
+    nothing that stands before a patch may need it.
+    """
+    subsets = [()]
+    for name in needs:
+        subsets += [(*subset, name) for subset in subsets if set(needs[name]) <= set(subset)]
+    return subsets

@@ -1,6 +1,5 @@
 """build/apply and the choice of patches: quilt's state, subsets, and what is refused."""
 import fcntl
-import itertools
 import os
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from millrace import series
 
 VERSION, _ = release()
 NAMES = series.names()
-SUBSETS = [subset for size in range(len(NAMES) + 1) for subset in itertools.combinations(NAMES, size)]
+SUBSETS = series.closed_subsets(series.depends(TREE))
 
 
 def source_of(checkout, subset='all'):
@@ -115,6 +114,20 @@ def test_an_unknown_patch(checkout):
     status, text = checkout.run('build/apply', PATCHES='read-ahead nonsense')
     assert status == 1
     assert "no patch 'nonsense'" in text and f'known patches: {" ".join(NAMES)}' in text
+
+
+def test_a_subset_without_what_it_needs(checkout):
+    for name, needed in (('b', 'a'), ('c', 'b')):
+        checkout.write(f'patches/{TREE}/{name}.patch', f'Description: {name}\n Depends: no\nDepends: {needed}\n---\n')
+    checkout.write(f'patches/{TREE}/a.patch', 'Description: a\nDepends: none\n---\n Depends: c\n')
+    checkout.write('series', 'a\nb\nc\n')
+    status, text = checkout.run('build/apply', PATCHES='c')
+    assert status == 1
+    assert "'c' needs 'b'" in text and "'b' needs 'a'" in text and 'make PATCHES="c b a"' in text
+    assert not (checkout.path / 'work').exists()
+    for complete in ('a', 'a b', 'c b a', 'none'):
+        _, text = checkout.run('bash', '-c', '. build/lib.sh; echo "chosen:$NAMES"', PATCHES=complete)
+        assert text == f'chosen:{" ".join(sorted(complete.split())).replace("none", "")}\n'
 
 
 def test_no_patch_at_all(checkout):

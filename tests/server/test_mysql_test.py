@@ -1,5 +1,4 @@
 """The server's own tests: the patches' in every subset, and a chosen part of upstream's."""
-import itertools
 import os
 import re
 import shutil
@@ -12,7 +11,7 @@ from conftest import TOP, TREE
 from millrace import header, series
 
 NAMES = series.names()
-SUBSETS = [subset for size in range(1, len(NAMES) + 1) for subset in itertools.combinations(NAMES, size)]
+SUBSETS = series.closed_subsets(series.depends(TREE))[1:]
 
 
 def mysql_test(patches, *arguments):
