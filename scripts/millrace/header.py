@@ -89,7 +89,7 @@ def parse(name, text):
 def read_header(path):
     """Header of the patch file at `path`."""
     path = Path(path)
-    return parse(path.stem, path.read_text(encoding='utf-8'))
+    return parse(path.stem, path.read_text(encoding='utf-8', errors='surrogateescape'))
 
 
 def check(header, series):
