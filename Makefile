@@ -6,6 +6,8 @@ export TREE VERSION SHA256 TARBALL
 ifdef PATCHES
 export PATCHES
 endif
+# all trees, unless one was asked for
+PROVEN = $(if $(filter file,$(origin TREE)),,$(TREE))
 PYTEST = /usr/bin/python3 -m pytest -q
 
 .NOTPARALLEL:
@@ -41,6 +43,11 @@ reproduce: packages             ## build the packages again elsewhere, compiled 
 	@scripts/reproduce
 lint: setup-tests               ## the fast tests only: scripts, headers, series
 	@$(PYTEST) tests/fast
+.PHONY: prove prove-tests
+prove: setup-tests              ## every subset applies, what applies compiles without new warnings, for all trees
+	@scripts/prove-series $(PROVEN)
+prove-tests: setup-tests        ## make prove, and each patch's tests fail without it and pass with it (slow)
+	@scripts/prove-series --tests $(PROVEN)
 docs:                           ## write the tables of patches in README.md and docs/patches/
 	@scripts/patches-table --write
 clean:                          ## remove what was built (not what was downloaded)

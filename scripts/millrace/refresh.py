@@ -10,7 +10,7 @@ from millrace.apply import lay
 from millrace.kept import digest
 from millrace.series import TOP
 
-QUILTRC = TOP / 'build/quiltrc'
+REFRESH = TOP / 'build/refresh-top'
 
 
 def unchanged(kept, patches, state):
@@ -18,7 +18,7 @@ def unchanged(kept, patches, state):
 
     `patches` is {name: Patch}, all of which apply to `state`, the vanilla one.
     """
-    key = digest('refresh', QUILTRC.read_text(), state, [patch.sha256 for patch in patches.values()])
+    key = digest('refresh', REFRESH.read_text(), state, [patch.sha256 for patch in patches.values()])
     fact = kept.fact(key)
     if fact is not None:
         return fact
@@ -31,19 +31,20 @@ def unchanged(kept, patches, state):
             shutil.copy(patch.file, copies)
         (copies / 'series').write_text(''.join(f'{name}.patch\n' for name in patches))
 
-        def quilt(*words):
-            subprocess.run(['quilt', '--quiltrc', QUILTRC, *words], cwd=tree, text=True, capture_output=True, check=True,
+        def run(*words):
+            subprocess.run(words, cwd=tree, text=True, capture_output=True, check=True,
                            env={**os.environ, 'QUILT_PATCHES': str(copies), 'QUILT_SERIES': str(copies / 'series')})
 
         found = {}
-        quilt('push', '-a')
+        if patches:
+            run('quilt', '--quiltrc', '-', 'push', '-a', '--fuzz=0')
         for name, patch in reversed(patches.items()):
-            quilt('refresh')
+            run(REFRESH)
             after = (copies / f'{name}.patch').read_bytes()
             found[name] = []
             if hashlib.sha256(after).hexdigest() != patch.sha256:
                 done = subprocess.run(['diff', '-U0', '--label', 'committed', '--label', 'refreshed', patch.file.resolve(),
                                        copies / f'{name}.patch'], text=True, errors='replace', capture_output=True, check=False)
                 found[name] = done.stdout.splitlines()[2:12]
-            quilt('pop')
+            run('quilt', '--quiltrc', '-', 'pop')
     return kept.learn(key, found)

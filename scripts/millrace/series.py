@@ -46,3 +46,10 @@ def closed_subsets(needs):
     for name in needs:
         subsets += [(*subset, name) for subset in subsets if set(needs[name]) <= set(subset)]
     return subsets
+
+
+def release(tree):
+    """What trees/<tree>.conf says: {'VERSION':, 'SHA256':, ...}."""
+    lines = (TOP / 'trees' / f'{tree}.conf').read_text(encoding='utf-8').splitlines()
+    return {name: value.strip('"') for line in lines if not line.startswith('#')
+            for name, found, value in [line.partition('=')] if found}

@@ -1,0 +1,179 @@
+"""One configured source, compiled in many states of its files.
+
+The source is vanilla's, in work/<tree>/prove, its build directory inside it.  switch()
+writes the files that differ in the wanted state, with a new time, so that ninja knows
+what to compile; ccache has most of it from another time.  Warnings are kept beside the
+objects (keep-warnings), so those of a state are there whoever compiled what.
+"""
+import functools
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from millrace.kept import digest
+from millrace.patchfile import is_test
+from millrace.road import RoadError
+from millrace.series import TOP
+
+LAUNCHER = f'{Path(__file__).with_name("keep-warnings")};ccache'
+CONFIGURATION = ('server.cmake', 'layout-tarball.cmake')
+
+
+@functools.cache
+def toolchain():
+    """What decides, besides the source, what a compiler says."""
+    versions = [subprocess.run([program, '--version'], text=True, capture_output=True, check=True).stdout.splitlines()[0]
+                for program in ('cc', 'c++', 'cmake')]
+    return versions + [(TOP / 'build' / name).read_text() for name in CONFIGURATION]
+
+
+def normalized(said):
+    """The warnings in what a compiler said, without line and column, which a patch moves."""
+    return [re.sub(r':\d+(:\d+)?:', ':', line, count=1) for line in said.splitlines() if 'warning: ' in line]
+
+
+def added(warnings, vanilla):
+    """(object, warning) for each that stands more often in `warnings`, {object: [warning]}, than in `vanilla`."""
+    return [(name, warning) for name, said in warnings.items()
+            for warning in (Counter(said) - Counter(vanilla.get(name, []))).elements()]
+
+
+class BuildTree:
+    """The source of a tree and its build directory.
+
+    `environ` is road.environment(), `vanilla` gives the vanilla state of any paths.
+    """
+
+    def __init__(self, environ, kept, vanilla):
+        self.environ, self.kept, self.vanilla = environ, kept, vanilla
+        self.work, self.source = Path(environ['WORK']), Path(environ['SOURCE'])
+        self.builddir = self.source / 'builddir-prove'
+        self.laid = self.work / 'laid'              # paths that were ever written
+        self.to_configure = self.work / 'to-configure'
+
+    def _run(self, *command, log, tell=lambda done, of: None):
+        """Runs a command with its output in a log: whether it succeeded."""
+        with log.open('a', encoding='utf-8') as file, \
+                subprocess.Popen(command, env=self.environ, text=True, errors='replace', stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            for line in process.stdout:
+                file.write(line)
+                if step := re.match(r'\[(\d+)/(\d+)\]', line):
+                    tell(int(step[1]), int(step[2]))
+        return process.returncode == 0
+
+    def prepare(self, say):
+        """Unpacks the source, where it is not there."""
+        if not self.source.is_dir():
+            say(f'unpacking {self.source.name}')
+            part = self.work / '.unpack'
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            if subprocess.run(['tar', '-xzf', self.environ['TARBALL_FILE'], '-C', part], check=False).returncode:
+                raise RoadError(f'{self.environ["TARBALL_FILE"]} cannot be unpacked into {self.work}\n'
+                                f'  is the disk full?  df -h {self.work}')
+            self.laid.unlink(missing_ok=True)
+            (part / self.source.name).rename(self.source)
+            part.rmdir()
+
+    def switch(self, state):
+        """Brings the source into a state: vanilla but for the paths in it."""
+        laid = set(self.laid.read_text().split('\n')[:-1]) if self.laid.exists() else set()
+        laid |= set(state)
+        self.laid.write_text(''.join(f'{path}\n' for path in sorted(laid)))
+        for path, content in {**self.vanilla(laid), **state}.items():
+            file = self.source / path
+            present = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+            if present == content:
+                continue
+            # cmake looks for directories of plugins, and at its own files
+            if not is_test(path) and (not present or not content or file.name == 'CMakeLists.txt'
+                                      or file.suffix in ('.cmake', '.in')):
+                self.to_configure.touch()
+            if content:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                part = file.with_name(f'.{file.name}.part')
+                part.write_bytes(self.kept.content(content))
+                if present:
+                    part.chmod(file.stat().st_mode)
+                part.replace(file)
+            else:
+                file.unlink()
+                for directory in file.parents:
+                    if directory == self.source or any(directory.iterdir()):
+                        break
+                    directory.rmdir()
+
+    def configure(self, log):
+        """Runs cmake where the configuration or what it looks at is another one: whether it succeeded."""
+        words = ['cmake', '-GNinja', *(word for name in CONFIGURATION for word in ('-C', str(TOP / 'build' / name))),
+                 f'-DCMAKE_C_COMPILER_LAUNCHER={LAUNCHER}', f'-DCMAKE_CXX_COMPILER_LAUNCHER={LAUNCHER}']
+        wanted = json.dumps([words, toolchain()])
+        configured = self.work / 'configured'
+        if not (configured.exists() and configured.read_text() == wanted and (self.builddir / 'build.ninja').exists()):
+            configured.unlink(missing_ok=True)
+            (self.builddir / 'CMakeCache.txt').unlink(missing_ok=True)
+        elif not self.to_configure.exists():
+            return True
+        if not self._run(*words, '-S', str(self.source), '-B', str(self.builddir), log=log):
+            self.to_configure.touch()
+            return False
+        configured.write_text(wanted)
+        self.to_configure.unlink(missing_ok=True)
+        return True
+
+    def objects(self):
+        """The objects that the whole build is made of."""
+        done = subprocess.run(['ninja', '-C', self.builddir, '-t', 'inputs', 'all'], text=True, capture_output=True, check=True)
+        return [line for line in done.stdout.splitlines() if line.endswith('.o')]
+
+    def said(self, objects):
+        """{object: its warnings}, of those that have any."""
+        found = {}
+        for name in objects:
+            file = self.builddir / f'{name}.said'
+            if file.exists() and file.stat().st_size and (warnings := normalized(file.read_text(errors='replace'))):
+                found[name] = warnings
+        return found
+
+    def made_from(self, paths):
+        """How many objects are made from any of these paths, by ninja's own record."""
+        done = subprocess.run(['ninja', '-C', self.builddir, '-t', 'deps'], text=True, capture_output=True, check=True)
+        wanted = {f'    ../{path}' for path in paths}
+        return sum(any(line in wanted for line in block.split('\n')) for block in done.stdout.split('\n\n'))
+
+    def make(self, state, log, tell, link=False):
+        """Compiles all objects of a state, or links all too: a text that says what failed, or None."""
+        self.switch(state)
+        log.unlink(missing_ok=True)
+        if not self.configure(log):
+            return 'cmake fails: ' + self._errors(log, 'CMake Error')
+        wanted = [] if link else self.objects()
+        if not self._run('ninja', '-C', str(self.builddir), '-k0', f'-j{self.environ["JOBS"]}', *wanted, log=log, tell=tell):
+            return self._errors(log, 'error: ')
+        return None
+
+    def _errors(self, log, word):
+        lines = [line for line in log.read_text(encoding='utf-8').splitlines() if word in line]
+        return '\n    '.join(lines[:8]) or f'see {log}'
+
+    def warnings(self, state, log, tell):
+        """Compiles a state: {'compiled': all objects, 'changed': those made
+        from what is not vanilla, 'warnings': {object: [warning]}}, or {'failed': text}."""
+        vanilla = self.vanilla(state)
+        different = {path: content for path, content in state.items()
+                     if not is_test(path) and content != vanilla[path]}
+        key = digest('compile', self.environ['SHA256'], toolchain(), different)
+        fact = self.kept.fact(key)
+        if fact is None:
+            failed = self.make(state, log, tell)
+            if failed:
+                return {'failed': failed}       # not kept: the disk may have been full
+            objects = self.objects()
+            fact = self.kept.learn(key, {'compiled': len(objects), 'changed': self.made_from(different),
+                                         'warnings': self.said(objects)})
+        return fact

@@ -1,0 +1,66 @@
+"""The record of what was proven, in test-results/proofs/<tree>.json, which is committed.
+
+A proof is about the text of one patch and what it needs ('patch'), or about the whole
+series ('series'), on one tarball.  It stands under the hash of just that, so that a
+patch that changed is not proven until it is proven again.
+"""
+import json
+
+from millrace import series
+from millrace.kept import digest
+from millrace.patchfile import read
+
+# what is proven of a patch, as the table names it: what the proof is about
+PROOFS = {
+    'applies alone': 'patch',
+    'in every subset': 'series',
+    'refresh': 'series',
+    'builds alone': 'patch',
+    'with the others': 'series',
+    'tests': 'patch',
+}
+
+
+def record_file(tree):
+    """Where the record of a tree is."""
+    return series.TOP / 'test-results/proofs' / f'{tree}.json'
+
+
+def keys(tree, sha256):
+    """{patch: {proof: the key of what it is about now}}, `sha256` the tarball's."""
+    needs = series.depends(tree)
+    hashes = {name: read(series.patch_file(tree, name)).sha256 for name in needs}
+    about = {name: {'patch': [(needed, hashes[needed]) for needed in series.closure([name], needs)],
+                    'series': list(hashes.items())} for name in needs}
+    return {name: {proof: digest(sha256, about[name][what])[:16] for proof, what in PROOFS.items()} for name in needs}
+
+
+def load(tree):
+    """The record of a tree: {patch: {proof: 'verdict date key'}}."""
+    file = record_file(tree)
+    return json.loads(file.read_text(encoding='utf-8')) if file.exists() else {}
+
+
+def verdicts(tree):
+    """{patch: {proof: verdict}} as far as it was proven for the patches as they are now."""
+    known = load(tree)
+    return {name: {proof: verdict if found == key else 'not proven'
+                   for proof, key in proofs.items()
+                   for verdict, _, found in [known.get(name, {}).get(proof, '- - -').split()]}
+            for name, proofs in keys(tree, series.release(tree)['SHA256']).items()}
+
+
+def update(tree, found, date):
+    """Takes up what was found, {patch: {proof: verdict}}; what stays the same keeps its date."""
+    known, made = load(tree), {}
+    for name, proofs in keys(tree, series.release(tree)['SHA256']).items():
+        made[name] = {}
+        for proof, key in proofs.items():
+            before = known.get(name, {}).get(proof, '- - -')
+            verdict = found.get(name, {}).get(proof, before.split()[0] if before.endswith(key) else None)
+            if verdict:
+                same = before.split()[::2] == [verdict, key]
+                made[name][proof] = before if same else f'{verdict} {date} {key}'
+    if made != known:
+        record_file(tree).parent.mkdir(parents=True, exist_ok=True)
+        record_file(tree).write_text(json.dumps(made, indent=1) + '\n', encoding='utf-8')

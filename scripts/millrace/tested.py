@@ -1,0 +1,56 @@
+"""Proof that a patch's own tests are about it: they fail without it and pass with it alone."""
+import os
+import re
+import subprocess
+
+from millrace.buildtree import toolchain
+from millrace.header import read_header
+from millrace.kept import digest
+from millrace.patchfile import is_test
+from millrace.series import TOP
+
+
+def verdicts(text):
+    """What mysql-test-run says of the tests it ran: {'pass':, 'fail':, 'skipped': names}."""
+    found = {'pass': set(), 'fail': set(), 'skipped': set()}
+    for name, verdict in re.findall(r"^(\w+\.[\w-]+)(?: '[^']*')?(?: +w\d+)? +\[ (pass|fail|skipped) \]", text, re.MULTILINE):
+        found[verdict].add(name)
+    return found
+
+
+def _run(tree, state, tests, log, tell):
+    """Builds a state and runs tests in it: (verdicts, or None with what failed)."""
+    failed = tree.make(state, log, tell, link=True)
+    if failed:
+        return None, failed
+    done = subprocess.run([TOP / 'scripts/mysql-test', *tests, f'--vardir={tree.work / "mysql-test"}'], text=True, errors='replace',
+                          env={**os.environ, **tree.environ, 'BUILDDIR': str(tree.builddir)}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    with log.open('a', encoding='utf-8') as file:
+        file.write(done.stdout)
+    return verdicts(done.stdout), f'mysql-test-run says nothing of them, see {log}'
+
+
+def tested(tree, patch, without, alone, log, tell=lambda done, of: None):
+    """Runs the tests of a patch without and with it: a list of faults, empty where it is proven.
+
+    `tree` is a BuildTree; `alone` the state with the patch and what it needs,
+    `without` the same but for the patch.
+    """
+    tests = read_header(patch.file).fields['Test'].split()
+    key = digest('tests', tree.environ['SHA256'], toolchain(), tests, without, alone)
+    if tree.kept.fact(key) is not None:
+        return []
+    laid = {**without, **{path: alone[path] for path in patch.paths if is_test(path)}}
+    faults = []
+    for state, wanted, words in ((laid, 'fail', 'does not fail without the patch'), (alone, 'pass', 'does not pass with it')):
+        found, failed = _run(tree, state, tests, log, tell)
+        if found is None:
+            return [*faults, f'the server does not build: {failed}']
+        for test in tests:
+            if test not in found[wanted] or wanted == 'pass' and test in found['fail']:
+                verdict = next((verdict for verdict in ('skipped', 'pass', 'fail') if test in found[verdict]), None)
+                faults.append(f'{test} {words}: ' + (f'its verdict is {verdict}, see {log}' if verdict else failed))
+    if not faults:
+        tree.kept.learn(key, tests)
+    return faults
