@@ -33,7 +33,8 @@ class Checkout:
     def __init__(self, path):
         self.path = path
         self.cache = CACHE
-        for name in ('Makefile', 'series', 'build', 'debian', 'rpm', 'tarball', 'keys', 'patches', 'scripts', 'trees'):
+        for name in ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'tarball', 'keys', 'patches',
+                     'scripts', 'trees'):
             source = TOP / name
             if source.is_dir():
                 shutil.copytree(source, path / name, ignore=shutil.ignore_patterns('__pycache__'))

@@ -28,6 +28,9 @@ class Proof:
     """The proofs of one tree; `faults` are texts that end with the command that mends."""
 
     def __init__(self, tree):
+        if tree not in series.trees():
+            raise road.RoadError(f'no release tree {tree}: there is no trees/{tree}.conf\n'
+                                 f'  known trees: {" ".join(series.trees())}')
         self.tree, self.faults, self.begin = tree, [], time.monotonic()
         self.result = {'tree': tree}
         self.found = {}         # {patch: {proof: verdict}}, see record.PROOFS

@@ -15,6 +15,10 @@ class RoadError(Exception):
     """A step that failed; the text names cause and mend."""
 
 
+class NoTarball(RoadError):
+    """A release that cannot be had here."""
+
+
 def environment(tree):
     """The variables of build/lib.sh for the proofs of a tree, as an environment to run in."""
     done = subprocess.run(['bash', '-c', ASK, 'prove'], cwd=TOP, text=True, capture_output=True, check=False,
@@ -27,4 +31,4 @@ def environment(tree):
 def fetch(environ):
     """Brings the tree's tarball into the cache, verified."""
     if subprocess.run([TOP / 'build/fetch'], env=environ, stdin=subprocess.DEVNULL, check=False).returncode:
-        raise RoadError(f'{environ["TREE"]}: its tarball cannot be had')
+        raise NoTarball(f'{environ["TREE"]}: not proven, for its tarball cannot be had')

@@ -1,0 +1,130 @@
+"""make prove and make prove-tests to their end, with a tree that compiles in a second."""
+import json
+
+import pytest
+
+from patchmaker import replace
+from tinytree import tiny
+
+PLUGIN = {
+    'plugin/p/CMakeLists.txt': lambda _: 'ADD_LIBRARY(p STATIC p.cc)\nADD_DEPENDENCIES(p generate)\n',
+    'plugin/p/p.cc': lambda _: '#include "generated.h"\n#include "shared.h"\nint p() { return GENERATED + shared(); }\n',
+}
+UNUSED = replace('{ return shared(); }', '{ int unused2; return shared(); }')
+
+
+@pytest.fixture
+def maker(checkout, tmp_path):
+    """Makes the patches of a checkout whose only tree is the tiny one."""
+    return tiny(checkout, tmp_path / 'cache')
+
+
+def run(maker, *arguments):
+    """Proves the tiny tree: status, what was said, the result."""
+    status, text = maker.checkout.run('scripts/prove-series', *arguments)
+    file = maker.checkout.path / 'work/tiny/prove/result.json'
+    return status, text, json.loads(file.read_text()) if file.exists() else None
+
+
+def changed(result):
+    """{subset: how many objects it changes}."""
+    return {'+'.join(outcome['patches']): outcome['changed'] for outcome in result['compiled']}
+
+
+def test_what_applies_compiles(maker):
+    maker.add('header', {'include/shared.h': replace('return 1', 'return 2')})
+    maker.add('moves', {'sql/main.cc': replace('#include <cstdio>', '// the warning below moves\n#include <cstdio>')})
+    maker.add('plugin', PLUGIN)
+    maker.add('generated', {'generated.in': replace('1', '2'), 'sql/none.h': replace('nobody', 'nobody at all')})
+    status, text, result = run(maker)
+    assert status == 0, text
+    assert '9 of 9 subsets compile without a new warning' in text
+    alone = changed(result)
+    assert (alone['header'], alone['moves'], alone['plugin']) == (2, 1, 1)
+    assert alone['header+moves+plugin+generated'] == 3
+    source = maker.checkout.path / 'work/tiny/prove/mariadb-1.0.0'
+    log = maker.checkout.path / 'work/tiny/prove/logs'
+    assert 'p.cc' in (log / 'header+plugin+generated.log').read_text()
+
+    ninja = (source / 'builddir-prove/.ninja_log').read_bytes()
+    status, text, again = run(maker)
+    assert status == 0 and again['compiled'] == result['compiled']
+    assert again['seconds'] < 2
+    assert (source / 'builddir-prove/.ninja_log').read_bytes() == ninja, 'nothing was compiled again'
+
+    patch = maker.checkout.path / 'patches/tiny/header.patch'
+    patch.write_text(patch.read_text().replace('SELECT 1', 'SELECT 2'))
+    status, text, _ = run(maker)
+    assert status == 0 and (source / 'builddir-prove/.ninja_log').read_bytes() == ninja, 'a test is not compiled'
+    assert '| moves | tiny | yes | yes | yes | yes | yes | yes | not proven |' in (maker.checkout.path / 'docs/patches/README.md').read_text()
+
+
+def test_a_new_warning_is_a_fault(maker):
+    maker.add('warns', {'sql/other.cc': UNUSED})
+    maker.add('fine', {'include/shared.h': replace('return 1', 'return 2')})
+    status, text, result = run(maker)
+    assert status == 1
+    assert 'tiny: warns has warnings that vanilla has not' in text and 'tiny: all has warnings' in text and '\n2 faults' in text
+    assert 'sql/other.cc' in text and "unused variable 'unused2'" in text.replace('‘', "'").replace('’', "'")
+    assert "‘unused’" not in text, 'vanilla has that one'
+    assert 'mend: make patched TREE=tiny PATCHES="warns", then edit and make refresh' in text
+    assert result['verdicts']['warns']['builds alone'] == 'no' and result['verdicts']['fine']['builds alone'] == 'yes'
+    _, again, _ = run(maker)
+    assert again.partition('\n\n')[2] == text.partition('\n\n')[2], 'a warning is not forgotten by what is compiled already'
+
+
+def test_a_pair_that_does_not_compile(maker):
+    maker.add('one', {'include/shared.h': replace('int shared()', 'int shared2() { return 1; }\ninline int shared()')})
+    before = maker.files.copy()
+    maker.files.clear()
+    maker.add('two', {'sql/other.cc': replace('int other()', 'inline int shared2() { return 1; }\nint other()')})
+    maker.files.update(before)
+    status, text, result = run(maker)
+    assert status == 1
+    assert 'tiny: all does not compile' in text and 'redefinition' in text and 'shared2' in text
+    assert 'mend: make patched TREE=tiny PATCHES="all"' in text and 'work/tiny/prove/logs/all.log' in text
+    assert {name: found['builds alone'] for name, found in result['verdicts'].items()} == {'one': 'yes', 'two': 'yes'}
+    assert {found['with the others'] for found in result['verdicts'].values()} == {'no'}
+
+
+def test_a_plugin_that_cmake_refuses(maker):
+    maker.add('plugin', {**PLUGIN, 'plugin/p/CMakeLists.txt': lambda _: 'NO_SUCH_COMMAND()\n'})
+    status, text, _ = run(maker)
+    assert status == 1 and 'cmake fails' in text and 'plugin/p/CMakeLists.txt' in text
+    patch = maker.checkout.path / 'patches/tiny/plugin.patch'
+    patch.write_text(patch.read_text().replace('NO_SUCH_COMMAND()', 'ADD_LIBRARY(p STATIC p.cc)'))
+    status, text, result = run(maker)
+    assert status == 0 and changed(result) == {'plugin': 1}, text
+
+
+def test_the_tests_of_a_patch(maker):
+    maker.add('right', {'include/shared.h': replace('return 1', 'return 2')}, test='shared 2')
+    maker.add('left', {'generated.in': replace('1', '7')}, test='generated 7')
+    status, text, result = run(maker, '--tests')
+    assert status == 0, text
+    assert 'the tests of right fail without it and pass with it' in text
+    assert {found['tests'] for found in result['verdicts'].values()} == {'yes'}
+    assert '| left | tiny | yes | yes | yes | yes | yes | yes | yes |' in (maker.checkout.path / 'docs/patches/README.md').read_text()
+    assert run(maker, '--tests')[2]['seconds'] < 2
+
+
+@pytest.mark.parametrize('test, words', [
+    ('shared', ['innodb.right does not fail without the patch: its verdict is pass']),
+    ('skip', ['does not fail without the patch: its verdict is skipped', 'does not pass with it: its verdict is skipped']),
+    ('shared 3', ['innodb.right does not pass with it: its verdict is fail']),
+])
+def test_tests_that_prove_nothing(test, words, maker):
+    maker.add('right', {'include/shared.h': replace('return 1', 'return 2')}, test=test)
+    status, text, result = run(maker, '--tests')
+    assert status == 1
+    assert 'right: its tests do not prove it' in text and all(word in text for word in words), text
+    assert 'mend: make patched TREE=tiny PATCHES="all", then edit them and make refresh' in text
+    assert result['verdicts']['right']['tests'] == 'no'
+
+
+def test_tests_of_a_patch_that_needs_another(maker):
+    maker.add('base', {'include/shared.h': replace('return 1', 'return 2')}, test='shared 2')
+    maker.add('more', {'generated.in': replace('1', '7')}, depends='base', test='shared 2 generated 7')
+    status, text, result = run(maker, '--tests')
+    assert status == 0, text
+    assert [subset['patches'] for subset in result['compiled']] == [['base'], ['base', 'more']]
