@@ -1,7 +1,6 @@
 """build/apply and the choice of patches: quilt's state, subsets, and what is refused."""
 import fcntl
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -11,7 +10,6 @@ from millrace import series
 
 VERSION, _ = release()
 NAMES = series.names()
-SUBSETS = series.closed_subsets(series.depends(TREE))
 
 
 def source_of(checkout, subset='all'):
@@ -26,24 +24,6 @@ def patched(checkout, unpacked):
     status, text = checkout.run('build/apply')
     assert status == 0, text
     return checkout
-
-
-@pytest.mark.parametrize('subset', SUBSETS, ids=lambda subset: '+'.join(subset) or 'none')
-def test_every_subset_applies_with_fuzz_0(subset, unpacked, tmp_path):
-    tree = tmp_path / 'tree'
-    tree.mkdir()
-    for name in subset:
-        for line in series.patch_file(TREE, name).read_text().splitlines():
-            if line.startswith('--- a/'):
-                file = line[len('--- a/'):]
-                (tree / file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(unpacked / file, tree / file)
-    for name in subset:
-        done = subprocess.run(['patch', '-p1', '--fuzz=0', '--no-backup-if-mismatch',
-                               '-i', series.patch_file(TREE, name)],
-                              cwd=tree, text=True, capture_output=True, check=False)
-        assert done.returncode == 0, done.stdout
-        assert 'offset' not in done.stdout or len(subset) > 1, f'{name} alone applies at an offset:\n{done.stdout}'
 
 
 def test_quilt_works_in_the_patched_tree(patched):

@@ -46,6 +46,13 @@ def maker(checkout, unpacked):
     return PatchMaker(checkout, TREE, unpacked)
 
 
+def test_our_own_series(checkout, tarball):
+    status, text, result, _ = run(checkout)
+    assert status == 0, text
+    assert all(found[proof] == 'yes' for found in result['verdicts'].values() for proof in found)
+    assert set(result['verdicts']) == set(series.names())
+
+
 @pytest.fixture
 def seven(checkout, maker):
     """A checkout with seven patches that all touch one file, and one each."""
