@@ -58,7 +58,8 @@ def apply_one(kept, patch, state):
             told = [line for line, after in zip(said, said[1:])
                     if not (line.startswith('patching file') and (not after or after.startswith('patching file')))]
             return kept.learn(key, {'failed': told[:12]})
-        files = {path: kept.add((tree / path).read_bytes()) if (tree / path).is_file() else None for path in patch.paths}
+        files = {path: kept.add((tree / path).read_bytes()) if (tree / path).is_file() else None
+                 for path in patch.paths}
     moved = [line for line in done.stdout.splitlines() if 'offset' in line]
     return kept.learn(key, {'files': files, 'moved': moved})
 

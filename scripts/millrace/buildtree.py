@@ -20,13 +20,14 @@ from millrace.road import RoadError
 from millrace.series import TOP
 
 LAUNCHER = f'{Path(__file__).with_name("keep-warnings")};ccache'
+ROOM = 4500     # MB, of a source and all that is compiled of it
 CONFIGURATION = ('server.cmake', 'layout-tarball.cmake')
 
 
 @functools.cache
 def toolchain():
     """What decides, besides the source, what a compiler says."""
-    versions = [subprocess.run([program, '--version'], text=True, capture_output=True, check=True).stdout.splitlines()[0]
+    versions = [subprocess.run([program, '--version'], text=True, capture_output=True, check=True).stdout
                 for program in ('cc', 'c++', 'cmake')]
     return versions + [(TOP / 'build' / name).read_text() for name in CONFIGURATION]
 
@@ -67,8 +68,14 @@ class BuildTree:
         return process.returncode == 0
 
     def prepare(self, say):
-        """Unpacks the source, where it is not there."""
+        """Unpacks the source, where it is not there; refuses where it could not be compiled."""
+        free = shutil.disk_usage(self.work).free // 1_000_000
+        if not (self.builddir / 'build.ninja').exists() and free < ROOM:
+            raise RoadError(f'only {free} MB are free in {self.work}, and the proofs compile {ROOM} there\n'
+                            f'  make room on the file system of {TOP}')
         if not self.source.is_dir():
+            for old in self.work.glob('mariadb-*'):
+                shutil.rmtree(old)      # of another release
             say(f'unpacking {self.source.name}')
             part = self.work / '.unpack'
             shutil.rmtree(part, ignore_errors=True)
@@ -126,10 +133,13 @@ class BuildTree:
         self.to_configure.unlink(missing_ok=True)
         return True
 
+    def _ask_ninja(self, *words):
+        """What one of ninja's tools says of the build."""
+        return subprocess.run(['ninja', '-C', self.builddir, '-t', *words], text=True, capture_output=True, check=True).stdout
+
     def objects(self):
         """The objects that the whole build is made of."""
-        done = subprocess.run(['ninja', '-C', self.builddir, '-t', 'inputs', 'all'], text=True, capture_output=True, check=True)
-        return [line for line in done.stdout.splitlines() if line.endswith('.o')]
+        return [line for line in self._ask_ninja('inputs', 'all').splitlines() if line.endswith('.o')]
 
     def said(self, objects):
         """{object: its warnings}, of those that have any."""
@@ -142,28 +152,28 @@ class BuildTree:
 
     def made_from(self, paths):
         """How many objects are made from any of these paths, by ninja's own record."""
-        done = subprocess.run(['ninja', '-C', self.builddir, '-t', 'deps'], text=True, capture_output=True, check=True)
         wanted = {f'    ../{path}' for path in paths}
-        return sum(any(line in wanted for line in block.split('\n')) for block in done.stdout.split('\n\n'))
+        blocks = self._ask_ninja('deps').split('\n\n')
+        return sum(not wanted.isdisjoint(block.split('\n')) for block in blocks)
 
     def make(self, state, log, tell, link=False):
-        """Compiles all objects of a state, or links all too: a text that says what failed, or None."""
+        """Compiles all objects of a state, or links all too: lines that say what failed, or None."""
         self.switch(state)
         log.unlink(missing_ok=True)
         if not self.configure(log):
-            return 'cmake fails: ' + self._errors(log, 'CMake Error')
-        wanted = [] if link else self.objects()
-        if not self._run('ninja', '-C', str(self.builddir), '-k0', f'-j{self.environ["JOBS"]}', *wanted, log=log, tell=tell):
+            return ['cmake fails', *self._errors(log, 'CMake Error')]
+        ninja = ['ninja', '-C', str(self.builddir), '-k0', f'-j{self.environ["JOBS"]}']
+        if not self._run(*ninja, *([] if link else self.objects()), log=log, tell=tell):
             return self._errors(log, 'error: ')
         return None
 
     def _errors(self, log, word):
         lines = [line for line in log.read_text(encoding='utf-8').splitlines() if word in line]
-        return '\n    '.join(lines[:8]) or f'see {log}'
+        return lines[:8] or [f'see {log}']
 
     def warnings(self, state, log, tell):
         """Compiles a state: {'compiled': all objects, 'changed': those made
-        from what is not vanilla, 'warnings': {object: [warning]}}, or {'failed': text}."""
+        from what is not vanilla, 'warnings': {object: [warning]}}, or {'failed': lines}."""
         vanilla = self.vanilla(state)
         different = {path: content for path, content in state.items()
                      if not is_test(path) and content != vanilla[path]}

@@ -33,12 +33,12 @@ def check_tests(patch, fields):
     tests = {match[1] + '.' + match[2] for path in patch.paths
              if (match := re.search(r'([^/]+)/(?:t/)?([^/]+)\.test$', path))}
     faults = [f'{patch.name}: Test names {test}, which is not in the patch\n'
-              f'  mend: add {test.split(".")[-1]}.test to the patch (quilt add, make refresh), or take it out of Test'
+              '  mend: add the test to the patch (quilt add, make refresh), or take it out of Test'
               for test in named if test not in tests]
-    new = patch.file.read_text(encoding='utf-8', errors='surrogateescape')
+    text = patch.file.read_text(encoding='utf-8', errors='surrogateescape')
+    new = set(re.findall(r'^--- /dev/null\n\+\+\+ b/.*?([^/\n]+)\.test$', text, re.MULTILINE))
     return faults + [f'{patch.name}: its new test {test} is not named in Test\n  mend: Test: {" ".join([*named, test])}'
-                     for test in sorted(tests - set(named))
-                     if re.search(rf'^--- /dev/null\n\+\+\+ b/.*{re.escape(test.split(".")[1])}\.test$', new, re.MULTILINE)]
+                     for test in sorted(tests - set(named)) if test.split('.')[1] in new]
 
 
 def check_patch(tree, name, names):

@@ -80,8 +80,10 @@ def read(file):
     def fault(number, words, mend):
         faults.append(f'{file.stem}: line {number} {words}\n  mend: {mend.format(file=file)}')
 
-    for number, kind, line in [(number, 'header', line) for number, line in lines[:start]] + list(_kinds(lines[start:])):
-        broken = next((rule for rule in RULES if rule.where in ('all', kind) and re.fullmatch(rule.pattern, line, re.DOTALL)), None)
+    head = [(number, 'header', line) for number, line in lines[:start]]
+    for number, kind, line in head + list(_kinds(lines[start:])):
+        broken = next((rule for rule in RULES
+                       if rule.where in ('all', kind) and re.fullmatch(rule.pattern, line, re.DOTALL)), None)
         if broken and broken not in seen:   # once is enough: a file of CR LF has it in each line
             seen.add(broken)
             fault(number, f'{broken.fault}: {line[:80].rstrip()!r}', broken.mend)
@@ -93,7 +95,8 @@ def read(file):
     if not hunks:
         faults.append(f'{file.stem}: there is no hunk in it\n'
                       f'  mend: make the change (make patched, quilt add, make refresh), or remove {file}')
-    return Patch(file, file.stem, hashlib.sha256(content).hexdigest(), tuple(dict.fromkeys(paths)), tuple(faults))
+    sha256 = hashlib.sha256(content).hexdigest()
+    return Patch(file, file.stem, sha256, tuple(dict.fromkeys(paths)), tuple(faults))
 
 
 def is_test(path):

@@ -39,9 +39,9 @@ class Proof:
         """One line about the tree."""
         print(f'{self.tree}: {text}', flush=True)
 
-    def fault(self, text, mend):
-        """Keeps a fault and what mends it."""
-        self.faults.append(f'{self.tree}: {text}\n  mend: {mend}')
+    def fault(self, text, details, mend):
+        """Keeps a fault, the first lines that show it, and what mends it."""
+        self.faults.append('\n    '.join([f'{self.tree}: {text}', *details[:8]]) + f'\n  mend: {mend}')
 
     def verdict(self, proof, faulty):
         """A verdict of every patch: no for those that are faulty."""
@@ -100,9 +100,9 @@ class Proof:
             if any(set(other) < set(at) and other[-1] == at[-1] for other in failed):
                 continue        # a smaller subset says it already
             name, after = at[-1], at[:-1]
-            told = ''.join(f'\n    {line}' for line in said)
-            self.fault(f'{name} does not apply to {self.environ["VERSION"]}{f" after {self.label(after)}" if after else ""} '
-                       f'with fuzz 0{told}', self.edit(at) + ' stops there, and says how to go on')
+            after = f' after {self.label(after)}' if after else ''
+            self.fault(f'{name} does not apply to {self.environ["VERSION"]}{after} with fuzz 0', said,
+                       self.edit(at) + ' stops there, and says how to go on')
         self.verdict('applies alone', {name for name in self.needs
                                        if 'failed' in self.applied[series.closure([name], self.needs)]})
         self.verdict('in every subset', {at[-1] for at in failed})
@@ -120,7 +120,7 @@ class Proof:
         names = list(self.needs)
         for name in (name for name in names if found[name]):
             prefix = tuple(names[:names.index(name) + 1])
-            self.fault(f'{name} is not as make refresh writes it' + ''.join(f'\n    {line}' for line in found[name]),
+            self.fault(f'{name} is not as make refresh writes it', found[name],
                        self.edit(prefix) + ' && ' + self.edit(prefix).replace('patched', 'refresh'))
         self.verdict('refresh', {name for name in names if found[name]})
         if not any(found.values()):
@@ -132,24 +132,26 @@ class Proof:
         subsets = [subset for subset in to_compile(self.needs, self.patches) if 'state' in self.applied[subset]]
         vanilla = self.compiled((), None)
         if 'failed' in vanilla:
-            raise road.RoadError(f'{self.tree}: vanilla {self.environ["VERSION"]} does not compile here\n    {vanilla["failed"]}\n'
-                                 f'  mend: build/setup, and see {self.work}/logs/none.log')
+            raise road.RoadError('\n    '.join([f'{self.tree}: vanilla {self.environ["VERSION"]} does not compile here',
+                                               *vanilla['failed']]) + f'\n  mend: build/setup; see {self.log(())}')
         outcomes = {subset: self.compiled(subset, vanilla['warnings']) for subset in subsets}
-        bad = {subset for subset, outcome in outcomes.items() if 'failed' in outcome or outcome['added']}
+        bad = {subset for subset, outcome in outcomes.items() if outcome.get('failed') or outcome.get('added')}
         for subset in sorted(bad, key=len):
-            outcome = outcomes[subset]
-            said = [outcome['failed']] if 'failed' in outcome else [f'{name}: {warning}' for name, warning in outcome['added']]
-            self.fault(f'{self.label(subset)} {"does not compile" if "failed" in outcome else "has warnings that vanilla has not"}'
-                       + ''.join(f'\n    {line}' for line in said[:8]),
+            if 'failed' in outcomes[subset]:
+                what, said = 'does not compile', outcomes[subset]['failed']
+            else:
+                what, said = 'has warnings that vanilla has not', outcomes[subset]['added']
+            self.fault(f'{self.label(subset)} {what}', said,
                        self.edit(subset) + f', then edit and make refresh; all that was said: {self.log(subset)}')
+        everything = tuple(self.needs)
         alone = {series.closure([name], self.needs): name for name in self.needs}
-        self.verdict('builds alone', {name for subset, name in alone.items() if subset in bad or subset not in outcomes})
-        others = [subset for subset in outcomes if subset not in alone or subset == tuple(self.needs)]
-        self.verdict('with the others', {name for subset in others if subset in bad for name in subset})
-        if tuple(self.needs) not in outcomes:
-            self.verdict('with the others', self.needs)
-        self.say(f'{len(outcomes) - len(bad)} of {len(outcomes)} subsets compile without a new warning: '
-                 + '; '.join(f'{self.label(subset)} ({outcome.get("changed", 0)} objects)' for subset, outcome in outcomes.items()))
+        self.verdict('builds alone', {name for subset, name in alone.items()
+                                      if subset in bad or subset not in outcomes})
+        self.verdict('with the others', set(self.needs) if everything not in outcomes else
+                     {name for subset in bad if subset not in alone or subset == everything for name in subset})
+        self.say(f'{len(outcomes) - len(bad)} of {len(outcomes)} subsets compile without a new warning; objects changed: '
+                 + ', '.join(f'{self.label(subset)} {outcome.get("changed", "-")}'
+                             for subset, outcome in outcomes.items()))
         self.result['compiled'] = [{'patches': subset, **outcome} for subset, outcome in outcomes.items()]
 
     def log(self, subset):
@@ -164,7 +166,8 @@ class Proof:
         bar.clear()
         if vanilla is None or 'failed' in outcome:
             return outcome
-        return {'compiled': outcome['compiled'], 'changed': outcome['changed'], 'added': added(outcome['warnings'], vanilla)}
+        return {'compiled': outcome['compiled'], 'changed': outcome['changed'],
+                'added': [f'{name}: {warning}' for name, warning in added(outcome['warnings'], vanilla)]}
 
     def test(self):
         """Each patch's own tests fail without it and pass with it alone."""
@@ -177,19 +180,21 @@ class Proof:
             self.source.prepare(self.say)
             log = self.work / 'logs' / f'{name}.tests.log'
             bar = Progress(f'{self.tree}: builds for the tests of {name}')
-            faults = tested.tested(self.source, patch, self.applied[without]['state'], self.applied[alone]['state'], log, bar)
+            faults = tested.tested(self.source, patch, self.applied[without]['state'], self.applied[alone]['state'],
+                                   log, bar)
             bar.clear()
             self.found[name]['tests'] = 'no' if faults else 'yes'
             self.result['tests'][name] = faults
             if faults:
-                self.fault(f'{name}: its tests do not prove it' + ''.join(f'\n    {fault}' for fault in faults),
+                self.fault(f'{name}: its tests do not prove it', faults,
                            f'{self.edit(alone)}, then edit them and make refresh')
             else:
                 self.say(f'the tests of {name} fail without it and pass with it')
 
     def close(self):
         """Leaves the result, and the record where it is about the pinned release."""
-        self.result |= {'verdicts': self.found, 'faults': self.faults, 'seconds': round(time.monotonic() - self.begin, 1)}
+        self.result |= {'verdicts': self.found, 'faults': self.faults,
+                        'seconds': round(time.monotonic() - self.begin, 1)}
         part = self.work / 'result.json.part'
         part.write_text(json.dumps(self.result, indent=1) + '\n', encoding='utf-8')
         part.replace(self.work / 'result.json')

@@ -43,8 +43,8 @@ def unchanged(kept, patches, state):
             after = (copies / f'{name}.patch').read_bytes()
             found[name] = []
             if hashlib.sha256(after).hexdigest() != patch.sha256:
-                done = subprocess.run(['diff', '-U0', '--label', 'committed', '--label', 'refreshed', patch.file.resolve(),
-                                       copies / f'{name}.patch'], text=True, errors='replace', capture_output=True, check=False)
+                done = subprocess.run(['diff', '-U0', patch.file.resolve(), copies / f'{name}.patch'], text=True,
+                                      errors='replace', capture_output=True, check=False)
                 found[name] = done.stdout.splitlines()[2:12]
             run('quilt', '--quiltrc', '-', 'pop')
     return kept.learn(key, found)

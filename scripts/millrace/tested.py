@@ -1,5 +1,4 @@
 """Proof that a patch's own tests are about it: they fail without it and pass with it alone."""
-import os
 import re
 import subprocess
 
@@ -13,22 +12,23 @@ from millrace.series import TOP
 def verdicts(text):
     """What mysql-test-run says of the tests it ran: {'pass':, 'fail':, 'skipped': names}."""
     found = {'pass': set(), 'fail': set(), 'skipped': set()}
-    for name, verdict in re.findall(r"^(\w+\.[\w-]+)(?: '[^']*')?(?: +w\d+)? +\[ (pass|fail|skipped) \]", text, re.MULTILINE):
+    line = r"^(\w+\.[\w-]+)(?: '[^']*')?(?: +w\d+)? +\[ (pass|fail|skipped) \]"
+    for name, verdict in re.findall(line, text, re.MULTILINE):
         found[verdict].add(name)
     return found
 
 
 def _run(tree, state, tests, log, tell):
-    """Builds a state and runs tests in it: (verdicts, or None with what failed)."""
+    """Builds a state and runs tests in it: (verdicts, or None; what failed)."""
     failed = tree.make(state, log, tell, link=True)
     if failed:
         return None, failed
-    done = subprocess.run([TOP / 'scripts/mysql-test', *tests, f'--vardir={tree.work / "mysql-test"}'], text=True, errors='replace',
-                          env={**os.environ, **tree.environ, 'BUILDDIR': str(tree.builddir)}, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run([TOP / 'scripts/mysql-test', *tests, f'--vardir={tree.work / "mysql-test"}'],
+                          env={**tree.environ, 'BUILDDIR': str(tree.builddir)}, text=True, errors='replace',
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     with log.open('a', encoding='utf-8') as file:
         file.write(done.stdout)
-    return verdicts(done.stdout), f'mysql-test-run says nothing of them, see {log}'
+    return verdicts(done.stdout), [f'mysql-test-run says nothing of it, see {log}']
 
 
 def tested(tree, patch, without, alone, log, tell=lambda done, of: None):
@@ -43,14 +43,15 @@ def tested(tree, patch, without, alone, log, tell=lambda done, of: None):
         return []
     laid = {**without, **{path: alone[path] for path in patch.paths if is_test(path)}}
     faults = []
-    for state, wanted, words in ((laid, 'fail', 'does not fail without the patch'), (alone, 'pass', 'does not pass with it')):
+    for state, wanted, words in ((laid, 'fail', 'does not fail without the patch'),
+                                 (alone, 'pass', 'does not pass with it')):
         found, failed = _run(tree, state, tests, log, tell)
         if found is None:
-            return [*faults, f'the server does not build: {failed}']
+            return [*faults, 'the server does not build', *failed]
         for test in tests:
             if test not in found[wanted] or wanted == 'pass' and test in found['fail']:
                 verdict = next((verdict for verdict in ('skipped', 'pass', 'fail') if test in found[verdict]), None)
-                faults.append(f'{test} {words}: ' + (f'its verdict is {verdict}, see {log}' if verdict else failed))
+                faults.append(f'{test} {words}: ' + (f'its verdict is {verdict}, see {log}' if verdict else failed[0]))
     if not faults:
         tree.kept.learn(key, tests)
     return faults
