@@ -29,6 +29,17 @@ patched: setup                  ## the patched source with quilt's state, in wor
 	@build/locked build/road
 refresh:                        ## take edits in the patched source back into its top patch
 	@build/locked scripts/refresh
+new-patch:                      ## begin a patch: NAME=
+	@scripts/new-patch "$(NAME)"
+import-patch: setup             ## take in a patch of somebody else: FILE=, and NAME= if not the file's
+	@scripts/import-patch "$(FILE)" $(NAME)
+export-patch:                   ## one patch, or several as a quilt tree, for another build: NAME=
+	@scripts/export-patch $(NAME)
+rebase:                         ## carry the series to another release: VERSION=; CHECK=1 only reports
+	@VERSION= build/setup
+	@VERSION= build/locked scripts/rebase $(if $(CHECK),--check) $(VERSION)
+upstream-watch:                 ## is there a newer release than the pinned one, for any tree?
+	@scripts/upstream-watch
 run:                            ## a server from this build in a private data directory
 	@build/run
 bench: setup-bench              ## measure builds side by side (the short set, or SUITE=) into test-results/
@@ -53,7 +64,7 @@ docs:                           ## write the tables of patches in README.md and 
 clean:                          ## remove what was built (not what was downloaded)
 	@rm -rf work dist
 
-.PHONY: setup setup-tests setup-bench
+.PHONY: setup setup-tests setup-bench new-patch import-patch export-patch rebase upstream-watch
 setup:
 	@build/setup
 setup-tests:
@@ -68,6 +79,7 @@ help:                           ## this list
 	@echo '  TREE=10.11          the release tree: $(patsubst trees/%.conf,%,$(wildcard trees/*.conf))'
 	@echo '  PATCHES="a b"       a subset of the series (default: all; none: vanilla)'
 	@echo '  VERSION= SHA256=    another upstream release of the tree, and the hash of its tarball'
+	@echo '  NAME= FILE= CHECK=  of the commands that name them'
 	@echo '  TARBALL=            a tarball already at hand, its .asc beside it'
 	@echo '  SUITE= BUILDS="a b" of bench: short oltp tpcc scan recovery undo contention checkpoint'
 	@echo '  IOPS=3000 SIZE=     of bench: requests a second that the disk allows; size of the data, 1 the usual'

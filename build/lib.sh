@@ -10,7 +10,9 @@
 #   VERSION SHA256 SIGNED_BY ARCHIVE DEBIAN_SOURCE DEBIAN_SUITES   trees/$TREE.conf
 #   REVISION RELEASE     1, and 1 or 1~read.ahead (a subset)
 #   DATE SOURCE_DATE_EPOCH
-#   PATCH_DIR NAMES      where the patches are; the chosen ones in series order
+#   PATCH_DIR SERIES     where the patches are, and the file with their order
+#   REBASE               work/$TREE/rebase-$VERSION where that is what is worked in, or empty
+#   NAMES                the chosen ones in series order
 #   SUBSET               all, or the names joined by +, or vanilla
 #   WORK SOURCE DIST     work/$TREE/$SUBSET, the patched source in it, the packages
 #   TARBALL_FILE         upstream's tarball, verified, in CACHE
@@ -46,14 +48,28 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${MILLRACE_CACHE:-$TOP/cache}
 
 load_tree() {
-    local wanted_version=${VERSION:-} wanted_sha256=${SHA256:-} conf
+    local wanted_version=${VERSION:-} wanted_sha256=${SHA256:-} conf name
     TREE=${TREE:-10.11}
     conf=$TOP/trees/$TREE.conf
     [ -f "$conf" ] || die "no release tree $TREE: there is no trees/$TREE.conf" \
         "known trees: $(cd "$TOP/trees" && echo *.conf | sed 's/\.conf//g')"
+    VERSION='' SHA256='' SIGNED_BY=''
     # shellcheck disable=SC1090
     . "$conf"
-    if [ -n "$wanted_version" ] && [ "$wanted_version" != "$VERSION" ]; then
+    for name in VERSION SHA256 SIGNED_BY; do
+        [ -n "${!name:-}" ] || die "trees/$TREE.conf pins no $name" \
+            "nothing is built from a release that is not pinned" "git checkout trees/$TREE.conf"
+    done
+    PATCH_DIR=$TOP/patches/$TREE SERIES=$TOP/series WORK=$TOP/work/$TREE
+    REBASE=$WORK/rebase-$wanted_version
+    if [ -n "$wanted_version" ] && [ -f "$REBASE/tree.conf" ]; then
+        # shellcheck disable=SC1091
+        . "$REBASE/tree.conf"
+        PATCH_DIR=$REBASE/patches SERIES=$REBASE/series WORK=$REBASE
+    else
+        REBASE=
+    fi
+    if [ -z "$REBASE" ] && [ -n "$wanted_version" ] && [ "$wanted_version" != "$VERSION" ]; then
         [ -n "$wanted_sha256" ] || die \
             "no sha256 is pinned for release $wanted_version of tree $TREE" \
             "pinned in trees/$TREE.conf: $VERSION" \
@@ -62,7 +78,6 @@ load_tree() {
     fi
     SOURCE_DATE_EPOCH=$(date -u -d "$DATE" +%s)
     export SOURCE_DATE_EPOCH
-    PATCH_DIR=$TOP/patches/$TREE
     TARBALL_FILE=$CACHE/mariadb-$VERSION.tar.gz
 }
 
@@ -80,15 +95,19 @@ check_depends() { # SERIES
         "take it too, or leave both out: make PATCHES=\"$wanted\""
 }
 
-# Resolves PATCHES (unset: all; "none": vanilla) against the series.
+# Resolves PATCHES (unset: all; "none": vanilla) against the series, of which a
+# tree may lack what another has.
 choose_patches() {
-    local all name chosen=
-    all=$(sed 's/#.*//' "$TOP/series" | xargs)
-    for name in $all; do
-        [ -f "$PATCH_DIR/$name.patch" ] || die \
-            "series names '$name', but there is no patches/$TREE/$name.patch" \
-            "add the patch, or take its line out of the file series"
+    local all= name chosen=
+    for name in $(sed 's/#.*//' "$SERIES"); do
+        if [ -f "$PATCH_DIR/$name.patch" ]; then
+            all="$all $name"
+        elif ! compgen -G "$TOP/patches/*/$name.patch" > /dev/null; then
+            die "series names '$name', but there is no patches/$TREE/$name.patch" \
+                "add the patch, or take its line out of the file series"
+        fi
     done
+    all=$(echo $all)
     if [ -z "${PATCHES+set}" ] || [ "$PATCHES" = all ]; then
         NAMES=$all SUBSET=all
     elif [ "$PATCHES" = none ]; then
@@ -97,7 +116,7 @@ choose_patches() {
         for name in $PATCHES; do
             case " $all " in
                 *" $name "*) ;;
-                *) die "no patch '$name' in the series" "known patches: $all" \
+                *) die "no patch '$name' in the series of tree $TREE" "known patches: $all" \
                        "or PATCHES=none for the vanilla server" ;;
             esac
         done
@@ -117,7 +136,7 @@ choose_patches() {
         # a tilde sorts before: the full release of the same revision replaces it
         RELEASE=$REVISION~${SUBSET//-/.} DIST=$TOP/dist/$TREE+$SUBSET
     fi
-    WORK=$TOP/work/$TREE/$SUBSET
+    WORK=$WORK/$SUBSET
     SOURCE=$WORK/mariadb-$VERSION
     export VERSION RELEASE
 }

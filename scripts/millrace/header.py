@@ -109,3 +109,9 @@ def check(header, series):
                f'  mend: add {name} to the series, or take it out of Depends'
                for name in header.depends if name not in series[:series.index(header.name)]]
     return faults
+
+
+def text(fields):
+    """The lines of a header with these fields, {name: text}; parse() reads them back."""
+    return ''.join(f'{name}: ' + '\n'.join([first, *(f' {line}' if line else ' .' for line in rest)]) + '\n'
+                   for name, value in fields.items() for first, *rest in [value.split('\n')])

@@ -18,7 +18,7 @@ def check_series(tree):
         if not re.fullmatch(r'[a-z0-9]+(-[a-z0-9]+)*', name):
             faults.append(f'series: {name!r} is not the name of a patch\n'
                           '  mend: small letters, digits and single hyphens, as in read-ahead')
-        elif not file.is_file():
+        elif not any(series.patch_file(other, name).is_file() for other in (tree, *series.trees())):
             faults.append(f'series: names {name}, but there is no patches/{tree}/{name}.patch\n'
                           '  mend: bring the patch to this tree, or take its line out of the file series')
     faults += [f'patches/{tree}/{file.name}: is in no series\n'
@@ -56,6 +56,6 @@ def check_tree(tree):
     """All faults of a tree."""
     faults = check_series(tree)
     if not faults:
-        names = series.names()
+        names = series.names(tree)
         faults = [fault for name in names for fault in check_patch(tree, name, names)]
     return faults

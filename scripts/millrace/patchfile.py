@@ -16,6 +16,7 @@ class Rule:
     pattern: str
     fault: str
     mend: str
+    form: bool = False      # only a matter of the form that ours have
 
 
 RULES = (
@@ -26,9 +27,9 @@ RULES = (
     Rule('path', r'(---|\+\+\+) (/(?!dev/null$)|.*(^|[ /])\.\.(/|$)).*',
          'names a path outside the tree', 'patch only what is in the source: a/<path>, b/<path>'),
     Rule('path', r'(---|\+\+\+) (?!/dev/null$|[ab]/[^\t]+$).*',
-         'is not as quilt writes it here', 'a/<path> and b/<path> without a date: make refresh'),
+         'is not as quilt writes it here', 'a/<path> and b/<path> without a date: make refresh', form=True),
     Rule('between', r'(?!GIT binary|Binary files).+', 'is neither of a file nor of a hunk',
-         'take it out; make refresh writes the form that is used here'),
+         'take it out; make refresh writes the form that is used here', form=True),
 )
 HUNK = re.compile(r'@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@')
 
@@ -43,8 +44,8 @@ class Patch:
     faults: tuple
 
 
-def _kinds(lines):
-    """(number, kind, line) for each line after the header: path, hunk, text, between."""
+def kinds(lines):
+    """(number, kind, line) for each line of a diff: path, hunk, text, between."""
     old = new = 0
     for number, line in lines:
         if old > 0 or new > 0:
@@ -81,7 +82,7 @@ def read(file):
         faults.append(f'{file.stem}: line {number} {words}\n  mend: {mend.format(file=file)}')
 
     head = [(number, 'header', line) for number, line in lines[:start]]
-    for number, kind, line in head + list(_kinds(lines[start:])):
+    for number, kind, line in head + list(kinds(lines[start:])):
         broken = next((rule for rule in RULES
                        if rule.where in ('all', kind) and re.fullmatch(rule.pattern, line, re.DOTALL)), None)
         if broken and broken not in seen:   # once is enough: a file of CR LF has it in each line

@@ -11,10 +11,11 @@ def trees():
     return sorted(path.stem for path in (TOP / 'trees').glob('*.conf'))
 
 
-def names():
-    """Names of the patches in series order."""
+def names(tree=None):
+    """Names of the patches in series order: all, or those that a tree has."""
     lines = (TOP / 'series').read_text(encoding='utf-8').splitlines()
-    return [name for line in lines if (name := line.partition('#')[0].strip())]
+    found = [name for line in lines if (name := line.partition('#')[0].strip())]
+    return [name for name in found if tree is None or patch_file(tree, name).exists()]
 
 
 def patch_file(tree, name):
@@ -24,7 +25,7 @@ def patch_file(tree, name):
 
 def depends(tree):
     """{patch: the patches that its header says it needs}, for each patch of a tree."""
-    return {name: read_header(patch_file(tree, name)).depends for name in names()}
+    return {name: read_header(patch_file(tree, name)).depends for name in names(tree)}
 
 
 def closure(chosen, needs):
@@ -53,3 +54,18 @@ def release(tree):
     lines = (TOP / 'trees' / f'{tree}.conf').read_text(encoding='utf-8').splitlines()
     return {name: value.strip('"') for line in lines if not line.startswith('#')
             for name, found, value in [line.partition('=')] if found}
+
+
+def add(name):
+    """Puts a patch at the end of the series, once."""
+    if name not in names():
+        with (TOP / 'series').open('a', encoding='utf-8') as file:
+            file.write(f'{name}\n')
+
+
+def forget(name):
+    """Takes a patch that no tree has any more out of the series."""
+    if not any(patch_file(tree, name).exists() for tree in trees()):
+        lines = (TOP / 'series').read_text(encoding='utf-8').splitlines(keepends=True)
+        kept = [line for line in lines if line.partition('#')[0].strip() != name]
+        (TOP / 'series').write_text(''.join(kept), encoding='utf-8')

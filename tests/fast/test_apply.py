@@ -9,7 +9,7 @@ from conftest import TREE, release, unpack
 from millrace import series
 
 VERSION, _ = release()
-NAMES = series.names()
+NAMES = series.names(TREE)
 
 
 def source_of(checkout, subset='all'):

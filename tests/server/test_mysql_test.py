@@ -10,7 +10,7 @@ from conftest import TOP, TREE
 from millrace import header, series
 from millrace.tested import verdicts
 
-NAMES = series.names()
+NAMES = series.names(TREE)
 
 
 def mysql_test(*arguments):

@@ -1,0 +1,71 @@
+# shellcheck shell=bash
+# Where upstream's releases are to be had, for build/fetch and scripts/upstream-watch:
+# the release archive, and the Debian source packages of the mirrors that this
+# machine uses.  Sourced after lib.sh.
+#
+#   archive_download VERSION DIR     tarball and signature as DIR/archive and DIR/archive.asc
+#   archive_releases                 the releases of the tree's line
+#   debian_open DIR                  a private apt configuration in DIR; then:
+#   debian_versions                  the source package's versions
+#   debian_download VERSION DIR      as archive_download
+#
+# Each fails, with a line on stderr, where it can reach nothing.
+
+CURL=(curl --fail --location --show-error --connect-timeout 10 --retry 2)
+
+archive_download() {
+    local url=${ARCHIVE//@VERSION@/$1}
+    say "fetching $url"
+    "${CURL[@]}" --silent --output "$2/archive.asc" "$url.asc" \
+        && "${CURL[@]}" --progress-bar --output "$2/archive" "$url"
+}
+
+# The directory of the archive in which there is one for each release, as it is listed.
+archive_releases() {
+    local parent=${ARCHIVE%%@VERSION@*} listing
+    listing=$("${CURL[@]}" --silent "${parent%/*}/") || return 1
+    grep -oE "${parent##*/}${VERSION%.*}\.[0-9]+" <<< "$listing" | sed "s|^${parent##*/}||" | sort -uV
+}
+
+# The Debian mirrors that this machine's apt uses, with the source indexes of the
+# suites that have the tree's releases; its own configuration stays as it is.
+debian_open() {
+    local apt=$1 uri suite
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/source"
+    apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null \
+        | sed -n 's/^Debian //p' | sort -u > "$apt/mirrors" || true
+    if [ ! -s "$apt/mirrors" ]; then
+        echo "this machine's apt has no Debian mirror, or apt-get update has not been run" >&2
+        return 1
+    fi
+    while read -r uri; do
+        for suite in $DEBIAN_SUITES; do
+            # a security suite is on a mirror of its own
+            case $uri:$suite in
+                *-security/:*-security) ;;
+                *-security/:* | *:*-security) continue ;;
+            esac
+            echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main"
+        done
+    done < "$apt/mirrors" > "$apt/sources.list"
+    APT=(-qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
+         -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt" -o "APT::Sandbox::User=$(id -un)")
+    apt-get "${APT[@]}" update || true
+}
+
+debian_versions() {
+    apt-cache "${APT[@]}" showsrc "$DEBIAN_SOURCE" 2>/dev/null | sed -n 's/^Version: //p' | sort -uV
+}
+
+debian_download() {
+    local version
+    version=$(debian_versions | grep -E "^([0-9]+:)?${1//./\\.}-" | tail -n1) || true
+    if [ -z "$version" ]; then
+        echo "no mirror has the source package $DEBIAN_SOURCE of release $1" >&2
+        return 1
+    fi
+    mkdir -p "$2/source"
+    (cd "$2/source" && apt-get "${APT[@]}" source --download-only "$DEBIAN_SOURCE=$version") || return 1
+    mv "$2"/source/*.orig.tar.gz "$2/archive"
+    mv "$2"/source/*.orig.tar.gz.asc "$2/archive.asc"
+}

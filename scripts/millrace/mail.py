@@ -1,0 +1,98 @@
+"""The two forms of a patch: ours, and the mail that git takes as well.
+
+    Description: synopsis           From: Author
+     text                           Date: Last-Update
+    Author: ...                     Subject: [PATCH] synopsis
+    Origin: vendor
+    ...                    <->      text
+    ---
+    --- a/file                      Origin: vendor
+                                    ...
+                                    ---
+                                    --- a/file
+
+Both are DEP-3.  What is written as a mail is read back byte for byte.
+"""
+import calendar
+import email
+import email.header
+import email.policy
+import re
+import time
+from email.utils import formatdate, parsedate_to_datetime
+
+from millrace import diff, header
+from millrace.command import Failure
+
+FIELDS = {rule.field for rule in header.RULES} | set(header.OPTIONAL)
+# where git, patch and quilt take the diff to begin
+DIFF = re.compile(r'^(diff -|--- |Index: |---$)', re.MULTILINE)
+
+
+def _encoded(text):
+    """A header's text in ASCII."""
+    return text if text.isascii() else email.header.Header(text, 'utf-8').encode()
+
+
+def write(name, text):
+    """The mail form of a patch of ours."""
+    fields = dict(header.parse(name, text).fields)
+    synopsis, _, body = fields.pop('Description', '').partition('\n')
+    author = fields.pop('Author', '')
+    if not synopsis or not author:
+        raise Failure(f'{name}: a patch is exported with its Description and Author', f'add them; make prove: {name}')
+    wrong = DIFF.search(body)
+    if wrong:
+        raise Failure(f'{name}: a line of the Description would begin the diff: {body[wrong.start():].splitlines()[0]!r}',
+                      'indent it')
+    updated = time.strptime(fields.get('Last-Update', '1970-01-01'), '%Y-%m-%d')
+    address = re.fullmatch(r'(.*) (<.*>)', author)
+    sender = f'{_encoded(address[1])} {address[2]}' if address else author
+    head = f'From: {sender}\nDate: {formatdate(calendar.timegm(updated))}\nSubject: {_encoded(f"[PATCH] {synopsis}")}\n'
+    return '\n'.join([head, *([body, ''] if body else []), header.text(fields)]) + '---\n' + diff.split(text)[1]
+
+
+def read(content):
+    """Fields, as {name: text}, and diff of a patch in bytes: ours, a mail, any DEP-3 header, or a plain diff."""
+    text = content.decode('utf-8', 'surrogateescape')
+    if re.match(r'From |(From|Date|Subject|Message-I[dD]|Received|Return-Path): ', text):
+        return _mail(content)
+    begin = DIFF.search(text)
+    if not begin:
+        return {}, text
+    head, body = text[:begin.start()].rstrip('\n'), text[begin.start():].removeprefix('---\n')
+    try:
+        fields = dict(header.parse('it', f'{head}\n---\n').fields)
+    except header.HeaderError:
+        return {}, body             # of no form that says what its words are
+    return _known(fields), body
+
+
+def _known(fields):
+    """The fields that we have; what others say goes into the Description."""
+    others = [f'{name}: {fields.pop(name)}' for name in list(fields) if name not in FIELDS]
+    if others:
+        fields['Description'] = '\n'.join([fields.get('Description', ''), *([''] if 'Description' in fields else []),
+                                           *others]).lstrip('\n')
+    return fields
+
+
+def _mail(content):
+    """Fields and diff of a mail as `git format-patch` writes it."""
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    if message.is_multipart():
+        raise Failure('a mail of several parts', 'save the patch as `git format-patch` writes it: one text')
+    text = message.get_payload(decode=True).decode('utf-8', 'surrogateescape')
+    begin = DIFF.search(text)
+    body, rest = (text[:begin.start()], text[begin.start():].removeprefix('---\n')) if begin else (text, '')
+    paragraphs = body.strip('\n').split('\n\n')
+    trailers = {}
+    if re.match(rf'({"|".join(FIELDS)}): ', paragraphs[-1]):
+        trailers = dict(header.parse('it', paragraphs.pop() + '\n---\n').fields)
+    synopsis = re.sub(r'^(\[[^]]*\] *)+', '', str(message['Subject'] or ''))
+    fields = {'Description': '\n'.join([synopsis, *'\n\n'.join(paragraphs).split('\n')] if paragraphs else [synopsis]),
+              'Author': str(message['From'] or ''), **trailers}
+    fields['Description'] = fields['Description'].rstrip('\n')
+    if 'Last-Update' not in fields and message['Date']:
+        fields['Last-Update'] = parsedate_to_datetime(message['Date']).strftime('%Y-%m-%d')
+    return _known({name: value for name, value in fields.items() if value}), rest

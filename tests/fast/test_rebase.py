@@ -1,0 +1,288 @@
+"""make rebase: what it says of each patch, what it leaves, and going on after a conflict."""
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import TREE
+from patchmaker import PatchMaker, replace
+from upstream import Upstream
+
+OLD, NEW = '10.11.90', '10.11.91'
+
+
+def source(name):
+    """A file of C++ with ten functions."""
+    return ''.join(f'/** {name}: function {n} */\nvoid {name}_{n}(int a)\n{{\n' + ''.join(f'  a+= {n}{line};\n' for line in range(9))
+                   + '}\n\n' for n in range(10))
+
+
+def path(name):
+    """Where that file is."""
+    return f'storage/innobase/buf/{name}.cc'
+
+
+NAMES = ('same', 'moved', 'merged', 'touched', 'renamed', 'conflict', 'second', 'removed', 'taken')
+
+class Release:
+    """The series on a small release, and the release that comes after it."""
+
+    def __init__(self, checkout, tmp_path):
+        self.checkout = checkout
+        self.upstream = Upstream(checkout, tmp_path, TREE)
+        self.vanilla = tmp_path / 'vanilla'
+        self.files = {path(name): source(name) for name in NAMES} | {'README.md': 'a server\n'}
+        self.files[path('removed')] = self.files[path('removed')].replace('+=', '-=').replace('a-= 44', 'a+= 44')
+        for name, text in self.files.items():
+            (self.vanilla / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.vanilla / name).write_text(text)
+        self.upstream.pin(OLD, self.files)
+
+    def series(self, *names):
+        """The series: each patch changes a line of function 4 in a file of its own."""
+        maker = PatchMaker(self.checkout, TREE, self.vanilla)
+        for name in names:
+            maker.add(name, {path(name): replace('a+= 44;', 'a+= 44 + ours;')})
+
+    def next(self, **options):
+        """Upstream's next release, in which it has changed something in most of the files."""
+        edits = {
+            'moved': replace('/** moved: function 0 */\n', '/** new */\nvoid moved_new()\n{\n}\n\n/** moved: function 0 */\n'),
+            'merged': replace('a+= 42;', 'a+= 420;'),
+            'touched': replace('void touched_4(int a)\n{', 'void touched_4(int a)\n{\n  a*= 2;\n  a*= 3;\n  a*= 4;\n  a*= 5;'),
+            'renamed': lambda text: text,
+            'conflict': replace('a+= 44;', 'a+= 44 + theirs;'),
+            'second': replace('a+= 44;', 'a+= 44 - theirs;'),
+            'taken': replace('a+= 44;', 'a+= 44 + ours;'),
+        }
+        files = dict(self.files)
+        for name, edit in edits.items():
+            files[path(name)] = edit(files[path(name)])
+        files['storage/innobase/buf/elsewhere.cc'] = files.pop(path('renamed'))
+        del files[path('removed')]
+        return self.upstream.release(NEW, files, **options)
+
+    def rebase(self, version=NEW, **variables):
+        """Runs make rebase."""
+        return self.checkout.run('make', 'rebase', f'TREE={TREE}', VERSION=version, **variables)
+
+    def patch(self, name):
+        """The text of a patch as it is in the checkout."""
+        return (self.checkout.path / f'patches/{TREE}/{name}.patch').read_text()
+
+    def state(self):
+        """All files of the series and the trees."""
+        return {file: file.read_bytes() for top in ('patches', 'trees', 'series')
+                for file in [self.checkout.path / top, *(self.checkout.path / top).rglob('*')] if file.is_file()}
+
+    @property
+    def tree(self):
+        """The patched source of the new release, while there are conflicts."""
+        return self.checkout.path / f'work/{TREE}/rebase-{NEW}/all/mariadb-{NEW}'
+
+    def resolve(self, name):
+        """Edits a conflict away, to what both sides want."""
+        file = self.tree / path(name)
+        text = re.sub(r'<<<<<<<.*?>>>>>>> \w+\n', '  a+= 44 + ours + theirs;\n', file.read_text(), flags=re.DOTALL)
+        file.write_text(text)
+
+
+@pytest.fixture
+def release(checkout, tmp_path):
+    """Two releases, and a series for the older."""
+    made = Release(checkout, tmp_path)
+    yield made
+    made.upstream.close()
+
+
+def states(text):
+    """The table of the report: {patch: state}."""
+    return dict(re.findall(r'^\| (\w[\w-]*) \| ([a-z ]+) \|', text, re.MULTILINE)[1:])
+
+
+def test_a_series_is_carried(release):
+    release.series('same', 'moved', 'merged', 'touched', 'renamed', 'taken')
+    before = release.patch('same')
+    sha256 = release.next()
+    status, text = release.rebase()
+    assert status == 0, text
+    assert states(text) == {'same': 'unchanged', 'moved': 'moved', 'merged': 'merged', 'touched': 'moved',
+                            'renamed': 'moved', 'taken': 'already upstream'}
+    assert f'moved: {path("moved")}: 1 hunks by +5 lines' in text
+    assert f'merged: {path("merged")}: the hunk at line' in text
+    assert f'renamed: {path("renamed")}: it is {path("elsewhere")} now' in text
+    assert f'context changed: {path("touched")}: upstream changed too: `void touched_4(int a)`' in text
+    assert 'void merged_4(int a)' in text and 'moved_4' not in text
+    assert f'already upstream: {path("taken")}: the hunk at line' in text
+
+    pins = release.upstream.pins()
+    assert (pins['VERSION'], pins['SHA256'], pins['REVISION']) == (NEW, sha256, '1')
+    assert pins['DATE'] == time.strftime('%Y-%m-%d', time.gmtime())
+    assert release.patch('same') == before
+    assert '+++ b/storage/innobase/buf/elsewhere.cc' in release.patch('renamed')
+    assert (release.checkout.path / 'series').read_text().split() == ['same', 'moved', 'merged', 'touched', 'renamed']
+    assert not list((release.checkout.path / f'patches/{TREE}').glob('taken*'))
+    assert not (release.checkout.path / f'work/{TREE}/rebase-{NEW}').exists()
+    assert (release.checkout.path / f'work/{TREE}/rebase-{NEW}.txt').read_text() in text
+
+    status, text = release.checkout.run('build/apply')
+    assert status == 0, text
+    source_of = release.checkout.path / f'work/{TREE}/all/mariadb-{NEW}'
+    assert 'a+= 44 + ours;' in (source_of / path('merged')).read_text()
+    # it is in the form that refresh writes
+    for name in ('renamed', 'touched', 'merged', 'moved', 'same'):
+        done = release.patch(name)
+        subprocess.run([release.checkout.path / 'build/refresh-top'], cwd=source_of, check=True, capture_output=True)
+        assert release.patch(name) == done
+        subprocess.run(['quilt', '--quiltrc', '-', 'pop'], cwd=source_of, check=True, capture_output=True)
+
+    status, text = release.rebase()
+    assert status != 0 and f'is at {NEW} already' in text
+
+
+def test_check_only_reports(release):
+    release.series('same', 'conflict', 'moved', 'removed')
+    release.next()
+    before = release.state()
+    status, text = release.rebase(CHECK='1')
+    assert status == 0, text
+    assert states(text) == {'same': 'unchanged', 'conflict': 'conflict', 'moved': 'moved', 'removed': 'conflict'}
+    assert re.search(rf'^{path("conflict")}:\d+$', text, re.MULTILINE) and '<<<<<<< ' + NEW in text and 'a+= 44 + theirs;' in text
+    assert f'{path("removed")} deleted in {NEW} and modified in removed' in text
+    assert release.state() == before
+    assert not list((release.checkout.path / f'work/{TREE}').glob('rebase*'))
+
+
+def test_conflicts_are_resolved_one_after_the_other(release):
+    release.series('moved', 'conflict', 'same', 'second')
+    release.next()
+    before = release.state()
+    again = f'make refresh TREE={TREE} VERSION={NEW}'
+
+    status, text = release.rebase()
+    assert status != 0
+    assert "patch 'conflict' conflicts" in text and again in text
+    assert states(text)['second'] == 'conflict', 'the report is whole'
+    assert release.state() == before
+    assert 'a+= 44 + theirs;' in (release.tree / path('conflict')).read_text()
+
+    status, text = release.rebase()
+    assert status != 0 and "patch 'conflict' still has conflicts" in text and '<<<<<<<' in text
+    release.resolve('conflict')
+    status, text = release.rebase()
+    assert status != 0 and 'has not been taken back' in text and again in text
+    status, text = release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')
+    assert status == 0, text
+
+    status, text = release.rebase()
+    assert status != 0 and "patch 'second' conflicts" in text
+    assert states(text) == {'moved': 'moved', 'conflict': 'resolved', 'same': 'unchanged', 'second': 'conflict'}
+    assert release.state() == before
+    release.resolve('second')
+    assert release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')[0] == 0
+    status, text = release.rebase()
+    assert status == 0, text
+    assert states(text)['second'] == 'resolved'
+    assert '+  a+= 44 + ours + theirs;' in release.patch('second')
+    assert release.patch('second').startswith('Description: a patch that a test has made\n')
+    assert release.upstream.pins()['VERSION'] == NEW
+    assert release.checkout.run('build/apply')[0] == 0
+
+
+def test_an_interrupted_rebase_goes_on(release):
+    release.series('moved', 'conflict')
+    release.next()
+    assert release.rebase()[0] != 0
+    state = release.tree.parent.parent
+    (state / 'conflict').unlink()               # as if it had been ended while it made the tree
+    status, text = release.rebase()
+    assert "patch 'conflict' conflicts" in text
+    release.resolve('conflict')
+    assert release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')[0] == 0
+    assert release.rebase()[0] == 0
+
+
+def test_a_series_that_changed_meanwhile(release):
+    release.series('moved', 'conflict')
+    release.next()
+    assert release.rebase()[0] != 0
+    patch = release.checkout.path / f'patches/{TREE}/moved.patch'
+    patch.write_text(patch.read_text().replace('ours', 'new'))
+    status, text = release.rebase()
+    assert status != 0
+    assert 'has changed since this rebase began: moved' in text and f'rm -r work/{TREE}/rebase-{NEW}' in text
+
+
+def test_a_patch_that_another_tree_keeps(release):
+    release.series('same', 'taken')
+    release.checkout.write('trees/9.9.conf', (release.checkout.path / f'trees/{TREE}.conf').read_text())
+    release.checkout.write('patches/9.9/taken.patch', release.patch('taken'))
+    release.next()
+    assert release.rebase()[0] == 0
+    assert (release.checkout.path / 'series').read_text().split() == ['same', 'taken']
+    _, text = release.checkout.run('bash', '-c', '. build/lib.sh; echo "chosen:$NAMES"')
+    assert text == 'chosen:same\n'
+
+
+@pytest.mark.parametrize('options, words', [
+    ({'sign': False}, 'could not be fetched'),
+    ({'inside': '10.11.89'}, f'is not release {NEW}'),
+], ids=['no signature', 'another release'])
+def test_nothing_is_pinned_that_is_not_verified(release, options, words):
+    release.series('same')
+    release.next(**options)
+    before = release.state()
+    status, text = release.rebase()
+    assert status != 0 and words in text, text
+    assert release.state() == before
+    assert not list(Path(release.checkout.cache).glob(f'*{NEW}*'))
+
+
+def test_a_signature_of_somebody_else(release, tmp_path):
+    release.series('same')
+    release.next()
+    tarball = release.upstream.archive / f'mariadb-{NEW}/source/mariadb-{NEW}.tar.gz'
+    tarball.write_bytes(tarball.read_bytes() + b'more')
+    status, text = release.rebase()
+    assert status != 0 and "signature is not upstream's" in text
+    assert release.upstream.pins()['VERSION'] == OLD
+
+
+def test_no_release_named(release):
+    for version in ('', 'latest'):
+        status, text = release.rebase(version)
+        assert status != 0 and 'which release?' in text and 'make upstream-watch' in text
+
+
+def test_a_release_that_is_not_there(release):
+    status, text = release.rebase('10.11.99')
+    assert status != 0 and 'mariadb-10.11.99.tar.gz could not be fetched' in text
+
+
+def test_a_tree_without_pins(release):
+    for name in ('SHA256', 'VERSION', 'SIGNED_BY'):
+        pins = release.upstream.pins()
+        release.upstream.set(name, '')
+        for command in (['build/apply'], ['scripts/rebase', NEW], ['scripts/export-patch', 'same']):
+            status, text = release.checkout.run(*command)
+            assert status != 0 and f'trees/{TREE}.conf pins no {name}' in text, text
+        release.upstream.set(name, pins[name])
+
+
+def test_watch(release):
+    status, text = release.checkout.run('make', 'upstream-watch')
+    assert status == 0, text
+    assert f'{TREE}: {OLD} is the newest' in text
+    release.next()
+    release.upstream.release('10.12.3', {'README.md': 'of another line\n'})
+    status, text = release.checkout.run('make', 'upstream-watch')
+    assert status == 0, text
+    assert f'{TREE}: {NEW} is out: make rebase TREE={TREE} VERSION={NEW}' in text and '10.12.3' not in text
+
+
+def test_watch_without_a_network(checkout):
+    status, text = checkout.run('scripts/upstream-watch', prefix=('unshare', '-rn'))
+    assert status == 1
+    assert 'nobody could be asked' in text and TREE in text

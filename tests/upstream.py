@@ -1,0 +1,73 @@
+"""A release archive of our own: small signed tarballs, served as upstream serves its releases."""
+import functools
+import hashlib
+import http.server
+import io
+import re
+import subprocess
+import tarfile
+import threading
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves a directory and says nothing."""
+
+    def log_message(self, *_):
+        """No log."""
+
+
+class Upstream:
+    """The archive, its key, and the checkout that believes it."""
+
+    def __init__(self, checkout, path, tree):
+        self.checkout, self.tree, self.archive = checkout, tree, path / 'archive'
+        self.archive.mkdir()
+        self.gpg = ['gpg', '--homedir', path / 'gnupg', '--batch', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '']
+        self.home = path / 'gnupg'
+        self.home.mkdir(mode=0o700)
+        subprocess.run([*self.gpg, '--quick-generate-key', 'Upstream <upstream@example.org>', 'ed25519'], check=True)
+        listing = subprocess.run([*self.gpg, '--with-colons', '--list-keys'], check=True, capture_output=True, text=True).stdout
+        key = subprocess.run([*self.gpg, '--armor', '--export'], check=True, capture_output=True, text=True).stdout
+        checkout.write('keys/mariadb.asc', key)
+        handler = functools.partial(Quiet, directory=self.archive)
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.set('SIGNED_BY', re.search(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[1])
+        self.set('ARCHIVE', f'http://127.0.0.1:{self.server.server_port}/mariadb-@VERSION@/source/mariadb-@VERSION@.tar.gz')
+        self.set('DEBIAN_SUITES', '"nowhere"')
+        checkout.cache = path / 'cache'
+
+    def set(self, name, value):
+        """Sets a variable of the tree."""
+        conf = self.checkout.path / 'trees' / f'{self.tree}.conf'
+        conf.write_text(re.sub(rf'^{name}=.*$', f'{name}={value}', conf.read_text(), flags=re.MULTILINE))
+
+    def pins(self):
+        """What the tree pins now."""
+        text = (self.checkout.path / 'trees' / f'{self.tree}.conf').read_text()
+        return dict(re.findall(r'^([A-Z0-9_]+)=(.*)$', text, re.MULTILINE))
+
+    def release(self, version, files, inside=None, sign=True):
+        """Publishes a release of these files, {path: text}; `inside` is what its directory is called. Its sha256."""
+        place = self.archive / f'mariadb-{version}/source'
+        place.mkdir(parents=True)
+        tarball = place / f'mariadb-{version}.tar.gz'
+        with tarfile.open(tarball, 'w:gz') as archive:
+            for path, text in sorted(files.items()):
+                member = tarfile.TarInfo(f'mariadb-{inside or version}/{path}')
+                member.size, member.mode = len(text.encode()), 0o644
+                archive.addfile(member, io.BytesIO(text.encode()))
+        if sign:
+            subprocess.run([*self.gpg, '--armor', '--output', f'{tarball}.asc', '--detach-sign', tarball], check=True)
+        return hashlib.sha256(tarball.read_bytes()).hexdigest()
+
+    def pin(self, version, files):
+        """Publishes a release and pins it: the one that the series is for."""
+        self.set('SHA256', self.release(version, files))
+        self.set('VERSION', version)
+
+    def close(self):
+        """Ends the server and the key's agent."""
+        self.server.shutdown()
+        self.server.server_close()
+        subprocess.run(['gpgconf', '--homedir', self.home, '--kill', 'gpg-agent'], check=False)
