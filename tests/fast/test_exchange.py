@@ -1,11 +1,14 @@
 """new-patch, import-patch, export-patch and compare-trees: what they write, and what they refuse."""
+import hashlib
 import re
+import shutil
 import subprocess
+import tarfile
 
 import pytest
 
 from conftest import TREE, release
-from millrace import header, mail, series
+from millrace import diff, header, mail, series, sources
 
 NAMES = series.names(TREE)
 MAIL = '''From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001
@@ -38,6 +41,41 @@ DIFF = '''--- a/storage/innobase/buf/buf0dump.cc
 '''
 
 
+@pytest.fixture(scope='session')
+def touched(tarball, tmp_path_factory):
+    """The files of the vanilla source that these tests need."""
+    paths = {entry.old for name in NAMES for entry in diff.parse(series.patch_file(TREE, name).read_text()) if entry.old}
+    place = tmp_path_factory.mktemp('touched')
+    sources.extract(release()[0], {*paths, 'storage/innobase/buf/buf0dump.cc'}, place)
+    return place
+
+
+@pytest.fixture
+def checkout(checkout, touched, tmp_path):
+    """A checkout for a release of nothing but these files."""
+    checkout.cache = tmp_path / 'cache'
+    checkout.cache.mkdir()
+    small = checkout.cache / f'mariadb-{release()[0]}.tar.gz'
+    with tarfile.open(small, 'w:gz', compresslevel=1) as archive:
+        archive.add(touched, small.name.removesuffix('.tar.gz'))
+    sha256 = hashlib.sha256(small.read_bytes()).hexdigest()
+    (checkout.cache / f'{small.name}.asc').write_text('verified before')
+    (checkout.cache / f'{small.name}.verified').write_text(sha256)
+    conf = checkout.path / f'trees/{TREE}.conf'
+    conf.write_text(conf.read_text().replace(release()[1], sha256))
+    return checkout
+
+
+@pytest.fixture
+def vanilla(touched, tmp_path):
+    """A git repository of these files."""
+    tree = tmp_path / 'vanilla'
+    shutil.copytree(touched, tree)
+    for words in (['init', '-q'], ['add', '.'], ['commit', '-q', '-m', 'vanilla']):
+        git(tree, *words)
+    return tree
+
+
 def patch(checkout, name, tree=TREE):
     """A patch of the copy."""
     return checkout.path / f'patches/{tree}/{name}.patch'
@@ -48,18 +86,6 @@ def take(checkout, content, name='0001-Dump-Words.patch', **variables):
     file = checkout.path / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     return checkout.run('make', 'import-patch', f'FILE={name}', **variables)
-
-
-def applied(checkout, unpacked, names):
-    """A git repository of the vanilla files that patches touch."""
-    tree = checkout.path / 'vanilla'
-    for name in names:
-        for path in re.findall(r'^--- a/(.*)$', patch(checkout, name).read_text(), re.MULTILINE):
-            (tree / path).parent.mkdir(parents=True, exist_ok=True)
-            (tree / path).write_bytes((unpacked / path).read_bytes())
-    for words in (['init', '-q'], ['add', '.'], ['commit', '-q', '--allow-empty', '-m', 'vanilla']):
-        git(tree, *words)
-    return tree
 
 
 def git(tree, *words):
@@ -77,7 +103,7 @@ def test_a_mail_is_read_back_byte_for_byte(tree, name):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_import_of_what_was_exported(checkout, tarball, name):
+def test_import_of_what_was_exported(checkout, name):
     before = patch(checkout, name).read_bytes()
     assert checkout.run('make', 'export-patch', f'NAME={name}')[0] == 0
     patch(checkout, name).unlink()
@@ -87,46 +113,43 @@ def test_import_of_what_was_exported(checkout, tarball, name):
     assert patch(checkout, name).read_bytes() == before
 
 
-def test_git_takes_an_exported_patch(checkout, unpacked):
+def test_git_takes_an_exported_patch(checkout, vanilla):
     for name in NAMES:
         assert checkout.run('scripts/export-patch', name)[0] == 0
-    tree = applied(checkout, unpacked, NAMES)
-    git(tree, 'am', *(checkout.path / f'dist/export/{TREE}/{name}.patch' for name in NAMES))
-    assert git(tree, 'log', '--reverse', '--format=%s').split('\n')[1:-1] == [
+    git(vanilla, 'am', *(checkout.path / f'dist/export/{TREE}/{name}.patch' for name in NAMES))
+    assert git(vanilla, 'log', '--reverse', '--format=%s').split('\n')[1:-1] == [
         header.read_header(series.patch_file(TREE, name)).synopsis for name in NAMES]
-    assert 'License: GPL-2.0-only\n' in git(tree, 'log', '-1', '--format=%(trailers)')
-    assert git(tree, 'log', '-1', '--format=%an <%ae>').strip() == header.read_header(
+    assert 'License: GPL-2.0-only\n' in git(vanilla, 'log', '-1', '--format=%(trailers)')
+    assert git(vanilla, 'log', '-1', '--format=%an <%ae>').strip() == header.read_header(
         series.patch_file(TREE, NAMES[-1])).fields['Author']
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_patch_takes_an_exported_patch(checkout, unpacked, name):
+def test_patch_takes_an_exported_patch(checkout, vanilla, name):
     assert checkout.run('scripts/export-patch', name)[0] == 0
-    tree = applied(checkout, unpacked, [name])
     with (checkout.path / f'dist/export/{TREE}/{name}.patch').open() as file:
-        done = subprocess.run(['patch', '-p1', '--fuzz=0'], stdin=file, cwd=tree, text=True, capture_output=True, check=False)
+        done = subprocess.run(['patch', '-p1', '--fuzz=0'], stdin=file, cwd=vanilla, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout
     with (checkout.path / f'patches/{TREE}/{name}.patch').open() as file:
-        subprocess.run(['patch', '-p1', '--fuzz=0', '-R', '--dry-run'], stdin=file, cwd=tree, check=True, capture_output=True)
+        subprocess.run(['patch', '-p1', '--fuzz=0', '-R', '--dry-run'], stdin=file, cwd=vanilla, check=True, capture_output=True)
 
 
-def test_quilt_takes_an_exported_patch_and_an_exported_tree(checkout, unpacked):
+def test_quilt_takes_an_exported_patch_and_an_exported_tree(checkout, vanilla):
     quilt = ['quilt', '--quiltrc', '-']
     for name in NAMES:
         assert checkout.run('scripts/export-patch', name)[0] == 0
     assert checkout.run('scripts/export-patch', *NAMES)[0] == 0
     out = checkout.path / f'dist/export/{TREE}'
-    tree = applied(checkout, unpacked, NAMES)
     for name in NAMES:
-        subprocess.run([*quilt, 'import', out / f'{name}.patch'], cwd=tree, check=True, capture_output=True)
-        subprocess.run([*quilt, 'push', '--fuzz=0'], cwd=tree, check=True, capture_output=True)
-    git(tree, 'add', '--all', '--', ':!patches', ':!.pc')
-    git(tree, 'commit', '-qm', 'imported')
-    subprocess.run([*quilt, 'pop', '-a'], cwd=tree, check=True, capture_output=True)
-    subprocess.run(['rm', '-r', tree / 'patches', tree / '.pc'], check=True)
-    (out / '+'.join(NAMES)).rename(tree / 'patches')
-    subprocess.run([*quilt, 'push', '-a', '--fuzz=0'], cwd=tree, check=True, capture_output=True)
-    assert git(tree, 'status', '--porcelain', '--', ':!patches', ':!.pc') == ''
+        subprocess.run([*quilt, 'import', out / f'{name}.patch'], cwd=vanilla, check=True, capture_output=True)
+        subprocess.run([*quilt, 'push', '--fuzz=0'], cwd=vanilla, check=True, capture_output=True)
+    git(vanilla, 'add', '--all', '--', ':!patches', ':!.pc')
+    git(vanilla, 'commit', '-qm', 'imported')
+    subprocess.run([*quilt, 'pop', '-a'], cwd=vanilla, check=True, capture_output=True)
+    subprocess.run(['rm', '-r', vanilla / 'patches', vanilla / '.pc'], check=True)
+    (out / '+'.join(NAMES)).rename(vanilla / 'patches')
+    subprocess.run([*quilt, 'push', '-a', '--fuzz=0'], cwd=vanilla, check=True, capture_output=True)
+    assert git(vanilla, 'status', '--porcelain', '--', ':!patches', ':!.pc') == ''
 
 
 def test_export_of_a_subset_that_leaves_out_what_it_needs(checkout):
@@ -153,7 +176,7 @@ def test_export_of_what_is_not_there(checkout):
     MAIL.format(diff=DIFF, blank=' '),
     MAIL.format(diff=DIFF, blank=' ').replace('[PATCH 2/3] ', '').partition('\n')[2],
 ], ids=['git format-patch', 'saved from a mailbox'])
-def test_import_of_a_mail(checkout, tarball, content):
+def test_import_of_a_mail(checkout, content):
     status, text = take(checkout, content)
     assert status == 0, text
     made = header.read_header(patch(checkout, 'dump-words'))
@@ -168,7 +191,7 @@ def test_import_of_a_mail(checkout, tarball, content):
     assert 'to do: dump-words: no field Test' in text
 
 
-def test_import_of_a_plain_diff(checkout, tarball):
+def test_import_of_a_plain_diff(checkout):
     plain = 'Only in new: notes\ndiff -ru old/buf0dump.cc new/buf0dump.cc\n' + DIFF.replace(
         '--- a/', '--- old/').replace('+++ b/', '+++ new/').replace('.cc\n@@', '.cc\t2026-05-01 10:00:00 +0300\n@@')
     status, text = take(checkout, plain, NAME='dump-words')
@@ -177,7 +200,7 @@ def test_import_of_a_plain_diff(checkout, tarball):
     assert checkout.run('bash', '-c', '. build/lib.sh; echo $NAMES')[1].split() == [*NAMES, 'dump-words']
 
 
-def test_import_of_a_debian_patch(checkout, tarball):
+def test_import_of_a_debian_patch(checkout):
     status, text = take(checkout, 'Description: say what a dump is for\nAuthor: A Person <a@example.org>\n'
                                   'Reviewed-By: B\nForwarded: https://example.org/1\n\n' + DIFF)
     assert status == 0, text
@@ -198,7 +221,7 @@ def test_import_of_a_debian_patch(checkout, tarball):
     (DIFF.replace('2017, Oracle', '1999, Nobody'), 'does not apply to mariadb-'),
     (DIFF.replace('buf0dump', 'buf0nothing'), 'does not apply to mariadb-'),
 ], ids=['outside', 'absolute', 'CRLF', 'CRLF mail', 'git binary', 'binary', 'empty', 'empty mail', 'context', 'no such file'])
-def test_import_refuses(checkout, tarball, content, words):
+def test_import_refuses(checkout, content, words):
     before = sorted(checkout.path.glob('patches/*/*')), (checkout.path / 'series').read_text()
     status, text = take(checkout, content)
     assert status != 0
@@ -214,7 +237,7 @@ def test_import_under_a_name_that_is_taken(checkout):
     assert status != 0 and 'FILE=nothing.patch: no such file' in text
 
 
-def test_a_new_patch(checkout, unpacked):
+def test_a_new_patch(checkout, vanilla):
     status, text = checkout.run('make', 'new-patch', 'NAME=faster-thing')
     assert status == 0, text
     assert 'to do' not in text, 'its header keeps the rules'
@@ -223,10 +246,9 @@ def test_a_new_patch(checkout, unpacked):
     assert '# faster-thing' in (checkout.path / 'docs/patches/faster-thing.md').read_text()
     assert (checkout.path / 'series').read_text().split()[-1] == 'faster-thing'
     assert 'faster-thing' in (checkout.path / 'README.md').read_text()
-    tree = applied(checkout, unpacked, [])
-    subprocess.run(['patch', '-p1', '--fuzz=0', '-i', patch(checkout, 'faster-thing')], cwd=tree, check=True, capture_output=True)
-    test = (tree / 'mysql-test/suite/innodb/t/faster_thing.test').read_text()
-    result = (tree / 'mysql-test/suite/innodb/r/faster_thing.result').read_text()
+    subprocess.run(['patch', '-p1', '--fuzz=0', '-i', patch(checkout, 'faster-thing')], cwd=vanilla, check=True, capture_output=True)
+    test = (vanilla / 'mysql-test/suite/innodb/t/faster_thing.test').read_text()
+    result = (vanilla / 'mysql-test/suite/innodb/r/faster_thing.result').read_text()
     assert [line.removeprefix('--echo ') for line in test.splitlines() if line.startswith('--echo')] == result.splitlines()
 
 
