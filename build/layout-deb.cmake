@@ -24,7 +24,11 @@ set(INSTALL_PLUGINDIR lib/mysql/plugin CACHE STRING "")
 # the distribution's libmariadb3 has the client's plugins
 set(INSTALL_PLUGINDIR_CLIENT "lib/${multiarch}/libmariadb3/plugin" CACHE STRING "")
 set(INSTALL_INCLUDEDIR include/mariadb CACHE STRING "")
-set(INSTALL_MYSQLTESTDIR share/mysql/mysql-test CACHE STRING "")
+# share/mysql/mysql-test, from 11 on share/mariadb/mariadb-test: as upstream's DEB layout
+file(STRINGS "${CMAKE_SOURCE_DIR}/cmake/install_layout.cmake" layout
+     REGEX "INSTALL_MYSQLTESTDIR_DEB ")
+string(REGEX REPLACE ".*\"(.*)\".*" "\\1" layout "${layout}")
+set(INSTALL_MYSQLTESTDIR "${layout}" CACHE STRING "")
 # not /etc, which would be the only place then: the server and the clients read
 # /etc/my.cnf and /etc/mysql/my.cnf
 set(INSTALL_SYSCONFDIR "" CACHE STRING "")

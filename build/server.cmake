@@ -48,6 +48,8 @@ set(SYSTEM_TYPE Linux CACHE STRING "")
 set(WITH_STRIPPED_CLIENT OFF CACHE BOOL "")
 set(WITH_EMBEDDED_SERVER OFF CACHE BOOL "")
 set(WITH_UNIT_TESTS OFF CACHE BOOL "")
+# of 11.8: a list of libraries that upstream bundles, where ours are the system's
+set(WITH_SBOM OFF CACHE BOOL "")
 
 foreach(plugin AUTH_PAM AUTH_SOCKET)
   set(PLUGIN_${plugin} YES CACHE STRING "")
@@ -58,6 +60,8 @@ foreach(plugin AUTH_GSSAPI AWS_KEY_MANAGEMENT COLUMNSTORE CONNECT
   set(PLUGIN_${plugin} NO CACHE STRING "")
 endforeach()
 set(CLIENT_PLUGIN_AUTH_GSSAPI_CLIENT OFF CACHE STRING "")
+# of 11.8; the client library of an older distribution has no parsec.so to load
+set(CLIENT_PLUGIN_PARSEC STATIC CACHE STRING "")
 
 # Found or not, by what else the machine has; a build must not depend on that.
 foreach(plugin REMOTE_IO ZSTD)

@@ -127,7 +127,7 @@ by_link() {
 
 suite_test() {
     tar --zstd -xf "$suite" -C "$scratch" --strip-components=1 --one-top-level=elsewhere/moved \
-        && cd mysql-test && ./mtr --vardir="$scratch/mtr" ${as_root[@]+--mysqld=--user=root} main.1st innodb.innodb_bug30423
+        && cd m*-test && ./mtr --vardir="$scratch/mtr" ${as_root[@]+--mysqld=--user=root} main.1st innodb.innodb_bug30423
 }
 
 check "unpacked into a directory with a blank in its name" unpack
