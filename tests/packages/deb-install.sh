@@ -9,6 +9,9 @@
 #   exchange   the distribution's mariadb-server with data and an edited
 #              configuration file, then ours, then the distribution's again, each
 #              time also purging what the other one left
+#   upgrade    instead of exchange, where the distribution's is of an earlier line:
+#              ours takes the data over, and there is no way back
+#   downgrade  where it is of a later line: ours refuses, and leaves all as it was
 #
 # One line PASS or FAIL for each check; exit status 1 if one failed.  Run as root,
 # with mmdebstrap and a Debian mirror in this machine's apt sources.  The base
@@ -164,6 +167,7 @@ conf=$root/etc/mysql/mariadb.conf.d
 apt update || fail "apt-get update failed in the clean root" "is there a network?"
 check "fresh: apt installs all packages, noninteractively" install server client common backup test
 check "fresh: the unit is enabled" enabled
+line=$(enter "$root" dpkg-query -W -f '${Version}' millrace-server | sed 's/^[0-9]*:\([0-9]*\.[0-9]*\).*/\1/')
 
 fresh_server() {
 	with_server <<-'EOF'
@@ -230,6 +234,17 @@ full_server() {
 }
 check "fresh: restart, AIO, TLS, PAM, providers, engines, performance_schema, backup" full_server
 
+# parsec is of 11.6; the distribution's libmariadb3 may be older and not know it
+parsec() {
+	with_server <<-'EOF'
+		sql "INSTALL SONAME 'auth_parsec'; CREATE USER p@localhost IDENTIFIED VIA parsec USING PASSWORD('secret')"
+		mariadb -u p -psecret -e "SELECT USER()" | grep p@localhost
+		refused mariadb -u p -pwrong -e "SELECT 1"
+	EOF
+}
+! dpkg --compare-versions "$line" ge 11.6 ||
+	check "fresh: a user with the authentication plugin parsec" parsec
+
 mtr() {
 	enter "$root" --alone su -s /bin/sh mysql -c \
 		'cd /usr/share/m*/m*-test && ./mtr --vardir=/tmp/mtr --suite=innodb innodb_bug30423 main.1st'
@@ -254,18 +269,20 @@ conf=$root/etc/mysql/mariadb.conf.d
 apt update
 apt install mariadb-server mariadb-backup mariadb-plugin-provider-lz4 ||
 	fail "the distribution's mariadb-server cannot be installed in the clean root"
-echo "exchanged with: mariadb-server $(enter "$root" dpkg-query -W -f '${Version}' mariadb-server)"
+theirs=$(enter "$root" dpkg-query -W -f '${Version}' mariadb-server)
+theirs_line=$(sed 's/^[0-9]*:\([0-9]*\.[0-9]*\).*/\1/' <<<"$theirs")
+echo "exchanged with: mariadb-server $theirs"
 
 # the last group of the file is not the server's, so [mysqld] again
 printf '\n[mysqld]\nmax_connections = 77\n' >>"$conf/50-server.cnf"
 cp "$conf/50-server.cnf" "$scratch/edited.cnf"
-theirs() {
+theirs_write() {
 	with_server <<-'EOF'
 		is 77 "SELECT @@max_connections"
 		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'theirs')"
 	EOF
 }
-check "exchange: the distribution's server writes" theirs
+check "exchange: the distribution's server writes" theirs_write
 
 ours() {
 	with_server <<-'EOF'
@@ -286,6 +303,22 @@ kept() {
 back() {
 	installed mariadb-server && ! installed millrace-server && ! installed millrace-client
 }
+theirs_still() {
+	with_server <<-'EOF'
+		is theirs "SELECT b FROM d.t WHERE a = 1"
+	EOF
+}
+# as root beside the server, debian-start runs mariadb-upgrade in the background
+upgraded() {
+	with_server <<-EOF
+		for second in \$(seq 60); do
+			! grep -sq '^$line' /var/lib/mysql/mariadb_upgrade_info || break
+			sleep 1
+		done
+		grep '^$line' /var/lib/mysql/mariadb_upgrade_info
+		mariadb-check --check-upgrade --all-databases
+	EOF
+}
 theirs_again() {
 	with_server <<-'EOF'
 		is 0 "SELECT @@version_comment LIKE 'Millrace%'"
@@ -294,12 +327,32 @@ theirs_again() {
 	EOF
 }
 
+refused() {
+	! install server client common && installed mariadb-server && ! installed millrace-server
+}
+if dpkg --compare-versions "$line" lt "$theirs_line"; then
+	check "downgrade: apt does not install ours for theirs" refused
+	check "downgrade: the edited 50-server.cnf is as it was" kept
+	check "downgrade: apt mends what was begun" apt --fix-broken install
+	check "downgrade: theirs has its data" theirs_still
+	exit "$failed"
+fi
+
 check "exchange: apt installs ours for theirs, noninteractively" install server client common backup
 check "exchange: ours for theirs, package by package" exchanged
 check "exchange: the edited 50-server.cnf is as it was" kept
 check "exchange: an unedited file is now ours" not grep -q 'mysql client library' "$conf/50-client.cnf"
 check "exchange: the unit is enabled" enabled
 check "exchange: data and settings are there, and it writes" ours
+
+if [ "$line" != "$theirs_line" ]; then
+	check "upgrade: the system tables are of $line" upgraded
+	check "upgrade: apt purges what is left of theirs" apt purge mariadb-server mariadb-client
+	check "upgrade: our unit is still enabled" enabled
+	check "upgrade: the edited 50-server.cnf is as it was" kept
+	check "upgrade: data and settings are still there" ours
+	exit "$failed"
+fi
 
 # an edited file that changes with the package is dpkg's question then; see README.Debian
 check "back: apt installs theirs for ours" apt -o Dpkg::Options::=--force-confold install mariadb-server
