@@ -11,7 +11,7 @@
 #              time also purging what the other one left
 #   upgrade    instead of exchange, where the distribution's is of an earlier line:
 #              ours takes the data over, and there is no way back
-#   downgrade  where it is of a later line: ours refuses, and leaves all as it was
+#   downgrade  where it is of a later line: ours refuses, and leaves the data alone
 #
 # One line PASS or FAIL for each check; exit status 1 if one failed.  Run as root,
 # with mmdebstrap and a Debian mirror in this machine's apt sources.  The base
@@ -305,10 +305,11 @@ back() {
 }
 theirs_still() {
 	with_server <<-'EOF'
+		is 77 "SELECT @@max_connections"
 		is theirs "SELECT b FROM d.t WHERE a = 1"
 	EOF
 }
-# as root beside the server, debian-start runs mariadb-upgrade in the background
+# debian-start runs mariadb-upgrade in the background
 upgraded() {
 	with_server <<-EOF
 		for second in \$(seq 60); do
@@ -327,14 +328,20 @@ theirs_again() {
 	EOF
 }
 
+data_sums() {
+	(cd "$root/var/lib/mysql" && find . -type f -exec sha256sum {} + | sort)
+}
 refused() {
-	! install server client common && installed mariadb-server && ! installed millrace-server
+	! install server client common && ! installed millrace-server &&
+		grep "/var/lib/mysql is of MariaDB $theirs_line, this is MariaDB $line" "$scratch/apt.log" &&
+		cmp <(data_sums) "$scratch/data"
 }
 if dpkg --compare-versions "$line" lt "$theirs_line"; then
-	check "downgrade: apt does not install ours for theirs" refused
+	data_sums >"$scratch/data"
+	check "downgrade: ours is refused, with the reason, and the data are as they were" refused
+	check "downgrade: apt installs theirs again" apt -o Dpkg::Options::=--force-confold install mariadb-server
 	check "downgrade: the edited 50-server.cnf is as it was" kept
-	check "downgrade: apt mends what was begun" apt --fix-broken install
-	check "downgrade: theirs has its data" theirs_still
+	check "downgrade: data and settings are there" theirs_still
 	exit "$failed"
 fi
 
