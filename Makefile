@@ -12,7 +12,7 @@ PYTEST = /usr/bin/python3 -m pytest -q
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := packages
-.PHONY: packages deb rpm source tarball patched refresh run check reproduce lint docs help clean bench bench-bundle
+.PHONY: packages deb rpm source tarball patched refresh run check reproduce lint docs help clean bench bench-bundle report
 
 # Every step is asked each time; one that finds its work done says nothing.
 packages: setup                 ## the whole road for one tree: source, deb, rpm and tarball into dist/
@@ -48,6 +48,8 @@ bench: setup-bench              ## measure builds side by side (the short set, o
 	    $(if $(SIZE),--size $(SIZE)) $(if $(DATA),--data $(DATA))
 bench-bundle: setup-bench       ## servers, load engine and scripts in one archive, for a machine with nothing installed
 	@bench/bundle --tree $(TREE) $(if $(BUILDS),--builds "$(BUILDS)")
+report: setup-report            ## draw what is in test-results/: pictures, a page for each set, an overview
+	@bench/report
 check: setup-tests packages     ## every test, the fast ones first
 	@$(PYTEST) tests
 reproduce: packages             ## build the packages again elsewhere, compiled anew, and compare the bytes
@@ -64,13 +66,15 @@ docs:                           ## write the tables of patches in README.md and 
 clean:                          ## remove what was built (not what was downloaded)
 	@rm -rf work dist
 
-.PHONY: setup setup-tests setup-bench new-patch import-patch export-patch rebase upstream-watch
+.PHONY: setup setup-tests setup-bench new-patch import-patch export-patch rebase upstream-watch setup-report
 setup:
 	@build/setup
 setup-tests:
 	@build/setup tests
 setup-bench:
 	@build/setup bench
+setup-report:
+	@build/setup report
 
 help:                           ## this list
 	@echo 'Targets:'

@@ -15,8 +15,8 @@ TREE = os.environ.get('TREE', '10.11')
 
 
 def pytest_collection_modifyitems(items):
-    """The fast tests first, then the packages, the server and the benchmarks."""
-    order = ['fast', 'packages', 'server', 'bench']
+    """The fast tests first, then the pages, the packages, the server and the benchmarks."""
+    order = ['fast', 'pages', 'packages', 'server', 'bench']
     items.sort(key=lambda item: order.index(item.path.parent.name))
 
 

@@ -1,0 +1,237 @@
+"""The pictures of a result set: each function draws one, and returns its figure, or None where there is
+nothing to draw."""
+import math
+
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from millrace_bench.stats import histogram_percentile
+
+from . import words
+from .results import comparison
+from .sheet import MARGIN, TEXT, Sheet, fitted, text_width
+from .style import GRID, INK, MUTED, PAPER, build_styles
+
+POINTS = 80          # steps of a line over time, at most
+PER_DECADE = 20      # bars of a histogram
+CROWD = 4            # from so many builds on, areas would only hide each other
+
+
+def foot(result, case=None):
+    """What was measured, when and on which machine."""
+    data = result.data
+    what = f'{data["suite"]}, release {data["version"]}, {data["date"][:10]}'
+    return [f'{what}, {words.rounds(case)}' if case else what, words.machine(data)]
+
+
+def looks(result, builds):
+    """Colour and marker of some builds, in the order of the record."""
+    return {build: look for build, look in build_styles(result.builds).items() if build in builds}
+
+
+def average(result, case):
+    """Bars of each build's average, with every run on them."""
+    values = {build: [run['value'] for run in case['runs'] if run['build'] == build] for build in result.builds_of(case)}
+    if not values:
+        return None
+    sheet = Sheet(f'{case["title"]}: average')
+    sheet.note(f'{words.measure(case["measure"])}, {case["better"]} is better; marks: each run, line: lowest to highest')
+    scale = sheet.inner / (max(map(max, values.values())) * 1.02 or 1)
+    for build, (colour, _) in looks(result, values).items():
+        mean = sum(values[build]) / len(values[build])
+        sheet.y += 20
+        sheet.text(MARGIN, build)
+        sheet.right(words.number(mean), weight='bold')
+        middle = sheet.y + 10.5
+        sheet.box(MARGIN, middle - 5.5, sheet.inner, 11, GRID, alpha=0.5)
+        sheet.box(MARGIN, middle - 5.5, mean * scale, 11, colour)
+        places = [MARGIN + value * scale for value in values[build]]
+        # ink on a rim of paper stands out on bar and ground alike
+        for ink, rim in ((PAPER, 2), (INK, 0)):
+            sheet.line([min(places), max(places)], [middle] * 2, color=ink, linewidth=1.1 + rim)
+            sheet.line(places, [middle] * len(places), linestyle='', marker='|', markersize=7 + rim / 2,
+                       markeredgewidth=1.1 + rim, markeredgecolor=ink)
+        sheet.y += 16
+    return sheet.finish(foot(result, case))
+
+
+def ratios(result, cases):
+    """The ratio to the base of each build in each of some cases of one measure: a point with its
+    confidence interval, over small marks of the pairs."""
+    rows = [(case, found) for case in cases
+            if (found := [one for build in result.builds if (one := comparison(case, build))])]
+    if not rows:
+        return None
+    every = [one for _, found in rows for one in found]
+    base, confidence = every[0]['base'], every[0]['confidence']
+    styles = build_styles(result.builds)
+    sheet = Sheet(f'{result.data["suite"]}: beside {base}')
+    direction = 'right' if cases[0]['better'] == 'higher' else 'left'
+    sheet.note(f'{words.measure(cases[0]["measure"])} as a ratio to {base}, pair by pair: further {direction} is better. '
+               f'Line: {confidence:.0%} confidence interval; small marks: pairs; hollow: the interval includes 1.')
+    ends = [end for one in every for end in (one['low'], one['high'], *one['pairs'])]
+    # wide enough that noise does not look like a difference
+    low, high = math.log(min([*ends, 0.95])), math.log(max([*ends, 1.05]))
+    left, right = MARGIN + 6, sheet.width - MARGIN - 6
+    ticks = ratio_ticks(math.exp(low), math.exp(high))
+
+    def place(value):
+        return left + (math.log(value) - low) / (high - low) * (right - left)
+
+    for case, found in rows:
+        sheet.y += 26
+        sheet.text(MARGIN, fitted(case['title'], sheet.inner, TEXT, True), weight='bold')
+        for one in found:
+            colour, marker = styles[one['build']]
+            sheet.y += 17
+            said = f'{words.ratio(one["ratio"])} ({words.interval(one)})' + (' includes 1' if one['includes_one'] else '')
+            sheet.right(said)
+            sheet.text(MARGIN, fitted(one['build'], sheet.inner - text_width(said) - 8))
+            middle = sheet.y + 10
+            for tick in ticks:
+                sheet.line([place(tick)] * 2, [middle - 6, middle + 6], color=INK if tick == 1 else GRID,
+                           linewidth=1.2 if tick == 1 else 0.8)
+            sheet.line([place(one['low']), place(one['high'])], [middle] * 2, color=colour, linewidth=2)
+            sheet.line([place(pair) for pair in one['pairs']], [middle] * len(one['pairs']), linestyle='', marker='|',
+                       markersize=6, markeredgecolor=colour, markeredgewidth=0.8)
+            sheet.line([place(one['ratio'])], [middle], linestyle='', marker=marker, markersize=6.5, markeredgecolor=colour,
+                       markeredgewidth=1.6, markerfacecolor=PAPER if one['includes_one'] else colour)
+            sheet.y += 17
+    sheet.y += 14
+    for tick in ticks:
+        sheet.text(place(tick), f'{tick:g}', size=TEXT - 1, color=INK if tick == 1 else MUTED, ha='center')
+    return sheet.finish(foot(result, rows[0][0]))
+
+
+def ratio_ticks(low, high):
+    """A few round ratios from low to high, 1 among them."""
+    if high / low < 2.5:
+        for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
+            first, last = math.ceil(low / step), math.floor(high / step)
+            if last - first < 7:
+                return [round(n * step, 2) for n in range(first, last + 1)]
+    bases = (1, 2, 5) if high / low < 60 else (1,)
+    return [tick for power in range(-4, 6) for base in bases if low <= (tick := base * 10 ** power) <= high]
+
+
+def over_time(result, case, columns):
+    """The lines over time, by build and column: seconds, and mean, lowest and highest of all rounds, in
+    at most POINTS steps; and how long they are."""
+    rows, length = {}, 0
+    for run in case['runs']:
+        some = result.table(run['timeline'], ('second', *columns))
+        rows.setdefault(run['build'], []).extend(some)
+        length = max([length, *(row[0] for row in some)])
+    step = max(1, math.ceil(length / POINTS))
+    drawn = {}
+    for build, several in rows.items():
+        for place, column in enumerate(columns, 1):
+            bins = {}
+            for row in several:
+                bins.setdefault(math.ceil(row[0] / step), []).append(row[place])
+            steps = sorted(bins)
+            if steps:
+                drawn[build, column] = ([(one - 0.5) * step for one in steps],
+                                        [sum(bins[one]) / len(bins[one]) for one in steps],
+                                        [min(bins[one]) for one in steps], [max(bins[one]) for one in steps])
+    return drawn, length
+
+
+def throughput(result, case):
+    """Throughput over time of each build on one axis."""
+    drawn, length = over_time(result, case, ('value',))
+    if not drawn:
+        return None
+    styles = looks(result, {build for build, _ in drawn})
+    sheet = Sheet(f'{case["title"]}: over time')
+    sheet.legend(styles)
+    sheet.note(f'{words.measure(case["measure"])}; mean of all rounds'
+               + ('' if len(styles) > CROWD else '; band: lowest to highest'))
+    axes = sheet.axes(150)
+    for build, (colour, _) in styles.items():
+        seconds, mean, low, high = drawn[build, 'value']
+        if len(styles) <= CROWD:
+            axes.fill_between(seconds, low, high, color=colour, alpha=0.16, linewidth=0)
+        axes.plot(seconds, mean, color=colour, linewidth=1.6)
+    seconds_axis(sheet, axes, length)
+    axes.set_ylim(bottom=0)
+    return sheet.finish(foot(result, case))
+
+
+def seconds_axis(sheet, axes, length, labelled=True):
+    """Seconds from 0 along the bottom."""
+    axes.set_xlim(0, length)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 3, 5, 6, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f'{value:g} s' if labelled else ''))
+    sheet.y += 14 if labelled else 2
+
+
+PANELS = (('cpu', 100, 'CPU used, % of all cores'), ('read_bytes', 1e-6, 'read by the server, MB/s'),
+          ('write_bytes', 1e-6, 'written by the server, MB/s'))
+
+
+def cpu_and_disk(result, case):
+    """CPU and disk use over time, one below the other."""
+    drawn, length = over_time(result, case, [column for column, _, _ in PANELS])
+    panels = [panel for panel in PANELS if any(column == panel[0] for _, column in drawn)]
+    if not panels:
+        return None
+    styles = looks(result, {build for build, _ in drawn})
+    sheet = Sheet(f'{case["title"]}: CPU and disk')
+    sheet.legend(styles)
+    for column, factor, title in panels:
+        sheet.y += 4
+        sheet.note(title)
+        axes = sheet.axes(54)
+        highest = 0
+        for build, (colour, _) in styles.items():
+            if (build, column) in drawn:
+                seconds, mean = drawn[build, column][:2]
+                axes.plot(seconds, [value * factor for value in mean], color=colour, linewidth=1.4)
+                highest = max(highest, *(value * factor for value in mean))
+        if column == 'cpu':
+            axes.yaxis.set_major_locator(FixedLocator([0, 50, 100]))
+            axes.set_ylim(0, 104)
+        else:
+            axes.yaxis.set_major_locator(MaxNLocator(2, steps=[1, 2, 2.5, 5, 10]))
+            axes.set_ylim(0, highest * 1.1 or 1)
+        seconds_axis(sheet, axes, length, labelled=column == panels[-1][0])
+    return sheet.finish(foot(result, case))
+
+
+def response_times(result, case):
+    """Histograms of response times, on a logarithmic axis."""
+    counts = {}
+    for run in case['runs']:
+        for bound, count in result.table(run['histogram'], ('ms', 'count')):
+            bins = counts.setdefault(run['build'], {})
+            bins[bound] = bins.get(bound, 0) + count
+    if not counts:
+        return None
+    styles = looks(result, counts)
+    sheet = Sheet(f'{case["title"]}: response times')
+    sheet.legend(styles)
+    sheet.note('share of the requests, %, by response time; dotted: 99 % were faster')
+    axes = sheet.axes(150)
+    ends = []
+    for build, (colour, _) in styles.items():
+        total, shares = sum(counts[build].values()), {}
+        for bound, count in counts[build].items():
+            # a bound is the upper end of its bucket
+            place = math.ceil(math.log10(bound) * PER_DECADE - 1e-6)
+            shares[place] = shares.get(place, 0) + 100 * count / total
+        places = range(min(shares), max(shares) + 1)
+        edges = [10 ** (place / PER_DECADE) for place in (places[0] - 1, *places)]
+        heights = [shares.get(place, 0) for place in places]
+        if len(styles) <= CROWD:
+            axes.stairs(heights, edges, color=colour, alpha=0.12, fill=True)
+        axes.stairs(heights, edges, color=colour, linewidth=1.5)
+        axes.axvline(histogram_percentile(sorted(counts[build].items()), 0.99), color=colour, linewidth=1.3, linestyle=(0, (1, 1.6)))
+        ends += [edge for height, *both in zip(heights, edges, edges[1:]) if height >= 0.02 for edge in both]
+    axes.set_xscale('log')
+    axes.set_xlim(min(ends) / 1.1, max(ends) * 1.1)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(ends) / min(ends) < 50 else (1,)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f'{words.short(value)} ms'))
+    axes.set_ylim(bottom=0)
+    sheet.y += 14
+    return sheet.finish(foot(result, case))
