@@ -10,8 +10,9 @@ def draw(top, paths):
     """Draws the result sets at `paths`, or all under `top`, and brings the overview of `top` up to date."""
     for result in [ResultSet(path) for path in paths] or found_under(top):
         draw_set(result)
-        print(f'report: {result.path.name}/index.html', flush=True)
+        print(f'report: {result.name}/index.html', flush=True)
     write_whole(Path(top) / 'index.html', page.overview(found_under(top), recorded_by_hand(top)))
+    print(f'report: {Path(top).name}/index.html')
 
 
 def draw_set(result):

@@ -34,7 +34,7 @@ def of_set(result):
 def of_case(result, case):
     """The pictures of a case."""
     kinds = (('average', 'average of each build, with every run', pictures.average),
-             ('throughput', f'{words.measure(case["measure"])} over time', pictures.throughput),
+             ('throughput', 'throughput over time', pictures.throughput),
              ('response', 'histogram of response times', pictures.response_times),
              ('cpu-disk', 'CPU and disk use over time', pictures.cpu_and_disk))
     return [picture for kind, label, draw in kinds

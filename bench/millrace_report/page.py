@@ -116,7 +116,7 @@ def figure(picture):
 
 def section(result, case, drawn):
     """A case: its pictures and all its figures."""
-    options = ''.join(f' · {name} = {value}' for name, value in case['server'].items())
+    options = ''.join(f' · {name}' + (f' = {value}' if value is not None else '') for name, value in case['server'].items())
     return '\n'.join([f'<section><h2>{escape(case["title"])}</h2>',
                       f'<p class="lead">{escape(words.measure(case["measure"]))}, {case["better"]} is better · {words.rounds(case)}{escape(options)}</p>',
                       '<div class="grid">', *map(figure, drawn), '</div>', figures(result, case), '</section>'])
@@ -161,8 +161,9 @@ def configuration(result):
 
 
 def terms(values):
-    """A list of names and what they are."""
-    return '<dl>' + ''.join(f'<dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd>' for name, value in values.items()) + '</dl>'
+    """A list of names and what they are; an option without a value is one that was given."""
+    return '<dl>' + ''.join(f'<dt>{escape(str(name)).replace("_", "_<wbr>")}</dt><dd>{escape("given" if value is None else str(value))}</dd>'
+                            for name, value in values.items()) + '</dl>'
 
 
 def raw(result):

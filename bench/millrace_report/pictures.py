@@ -109,8 +109,8 @@ def ratio_ticks(low, high):
             first, last = math.ceil(low / step), math.floor(high / step)
             if last - first < 7:
                 return [round(n * step, 2) for n in range(first, last + 1)]
-    bases = (1, 2, 5) if high / low < 60 else (1,)
-    return [tick for power in range(-4, 6) for base in bases if low <= (tick := base * 10 ** power) <= high]
+    bases = (1, 1.5, 2, 3, 5, 7) if high / low < 10 else (1, 2, 5) if high / low < 60 else (1,)
+    return [tick for power in range(-4, 6) for base in bases if low <= (tick := round(base * 10 ** power, 5)) <= high]
 
 
 def over_time(result, case, columns):
@@ -144,17 +144,22 @@ def throughput(result, case):
     styles = looks(result, {build for build, _ in drawn})
     sheet = Sheet(f'{case["title"]}: over time')
     sheet.legend(styles)
-    sheet.note(f'{words.measure(case["measure"])}; mean of all rounds'
+    sheet.note('transactions/s; mean of all rounds'
                + ('' if len(styles) > CROWD else '; band: lowest to highest'))
     axes = sheet.axes(150)
     for build, (colour, _) in styles.items():
         seconds, mean, low, high = drawn[build, 'value']
         if len(styles) <= CROWD:
             axes.fill_between(seconds, low, high, color=colour, alpha=0.16, linewidth=0)
-        axes.plot(seconds, mean, color=colour, linewidth=1.6)
+        line(axes, seconds, mean, colour, 1.6)
     seconds_axis(sheet, axes, length)
     axes.set_ylim(bottom=0)
     return sheet.finish(foot(result, case))
+
+
+def line(axes, seconds, values, colour, width):
+    """A line over time; of a single second, a dot."""
+    axes.plot(seconds, values, color=colour, linewidth=width, marker='o' if len(seconds) == 1 else None, markersize=4)
 
 
 def seconds_axis(sheet, axes, length, labelled=True):
@@ -172,29 +177,30 @@ PANELS = (('cpu', 100, 'CPU used, % of all cores'), ('read_bytes', 1e-6, 'read b
 def cpu_and_disk(result, case):
     """CPU and disk use over time, one below the other."""
     drawn, length = over_time(result, case, [column for column, _, _ in PANELS])
-    panels = [panel for panel in PANELS if any(column == panel[0] for _, column in drawn)]
-    if not panels:
+    if not drawn:
         return None
     styles = looks(result, {build for build, _ in drawn})
+    highest = {column: factor * max(max(drawn[build, column][1]) for build in styles) for column, factor, _ in PANELS}
+    used = [column for column, _, _ in PANELS if highest[column]]
     sheet = Sheet(f'{case["title"]}: CPU and disk')
     sheet.legend(styles)
-    for column, factor, title in panels:
+    for column, factor, title in PANELS:
         sheet.y += 4
+        if column not in used:
+            sheet.note(f'{title}: none')
+            continue
         sheet.note(title)
         axes = sheet.axes(54)
-        highest = 0
         for build, (colour, _) in styles.items():
-            if (build, column) in drawn:
-                seconds, mean = drawn[build, column][:2]
-                axes.plot(seconds, [value * factor for value in mean], color=colour, linewidth=1.4)
-                highest = max(highest, *(value * factor for value in mean))
+            seconds, mean = drawn[build, column][:2]
+            line(axes, seconds, [value * factor for value in mean], colour, 1.4)
         if column == 'cpu':
             axes.yaxis.set_major_locator(FixedLocator([0, 50, 100]))
             axes.set_ylim(0, 104)
         else:
             axes.yaxis.set_major_locator(MaxNLocator(2, steps=[1, 2, 2.5, 5, 10]))
-            axes.set_ylim(0, highest * 1.1 or 1)
-        seconds_axis(sheet, axes, length, labelled=column == panels[-1][0])
+            axes.set_ylim(0, highest[column] * 1.1)
+        seconds_axis(sheet, axes, length, labelled=column == used[-1])
     return sheet.finish(foot(result, case))
 
 
@@ -229,7 +235,7 @@ def response_times(result, case):
         ends += [edge for height, *both in zip(heights, edges, edges[1:]) if height >= 0.02 for edge in both]
     axes.set_xscale('log')
     axes.set_xlim(min(ends) / 1.1, max(ends) * 1.1)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(ends) / min(ends) < 50 else (1,)))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(ends) / min(ends) < 300 else (1,)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f'{words.short(value)} ms'))
     axes.set_ylim(bottom=0)

@@ -18,7 +18,7 @@ from . import words
 from .style import GRID, INK, MUTED, PAPER
 
 WIDTH, MARGIN, FOOT = 380, 12, 44
-TITLE, TEXT, SMALL = 12.5, 10.5, 9
+TITLE, TEXT, SMALL = 12.5, 10.5, 9.4
 
 
 @lru_cache(maxsize=None)
