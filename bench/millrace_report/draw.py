@@ -2,7 +2,9 @@
 import shutil
 from pathlib import Path
 
-from . import gallery, page
+from . import gallery
+from .overview import overview
+from .page import page
 from .results import ResultSet, found_under
 
 
@@ -11,7 +13,7 @@ def draw(top, paths):
     for result in [ResultSet(path) for path in paths] or found_under(top):
         draw_set(result)
         print(f'report: {result.name}/index.html', flush=True)
-    write_whole(Path(top) / 'index.html', page.overview(found_under(top), recorded_by_hand(top)))
+    write_whole(Path(top) / 'index.html', overview(found_under(top), recorded_by_hand(top)))
     print(f'report: {Path(top).name}/index.html')
 
 
@@ -19,7 +21,7 @@ def draw_set(result):
     """Draws one result set.  Nothing is written before all of it is drawn."""
     of_set = gallery.of_set(result)
     of_case = {case['name']: gallery.of_case(result, case) for case in result.data['cases']}
-    text = page.page(result, of_set, of_case)
+    text = page(result, of_set, of_case)
     folder = result.path / 'pictures'
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

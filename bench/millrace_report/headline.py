@@ -85,7 +85,8 @@ def figure(results):
     sheet.y += 16
     for tick in ticks:
         if tick == 1 or abs(place(tick) - place(1)) > 14:
-            sheet.text(place(tick), f'{tick:g}', size=TEXT - 1, color=INK if tick == 1 else MUTED, ha='left' if tick == 0 else 'center')
+            sheet.text(place(tick), f'{tick:g}', size=TEXT - 1, color=INK if tick == 1 else MUTED,
+                       ha='left' if tick == 0 else 'center')
     machines = list(dict.fromkeys(words.machine({**result.data, 'limit': {'iops': None}}) for result in results))
     return sheet.finish([' / '.join(dict.fromkeys(f'release {result.data["version"]}' for result in results)) + ', '
                          + ' / '.join(dict.fromkeys(result.data['date'][:10] for result in results)), ' / '.join(machines)])

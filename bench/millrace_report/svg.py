@@ -45,7 +45,8 @@ def inline(text, foot):
     text = re.sub(r'<style>.*?</style>', '', text)
     text = re.sub(r'<g class="foot">.*?</g>', '', text)
     text = re.sub(r' (width|height|version)="[^"]*"', '', text[:text.index('>')]) + text[text.index('>'):]
-    return re.sub(r'viewBox="0 0 (\S+) (\S+)"', lambda box: f'viewBox="0 0 {box[1]} {float(box[2]) - foot:g}"', text, count=1).strip()
+    return re.sub(r'viewBox="0 0 (\S+) (\S+)"', lambda box: f'viewBox="0 0 {box[1]} {float(box[2]) - foot:g}"', text,
+                  count=1).strip()
 
 
 def _tidy(element, name, used):
@@ -66,7 +67,8 @@ def _tidy(element, name, used):
         elif identity.encode() in used:
             element.set('id', f'{name}-{identity}')
     for key, value in element.attrib.items():
-        value = re.sub(r'(url\(|^)#', lambda match: f'{match[1]}#{name}-', value) if key.endswith(('clip-path', 'href')) else value
+        if key.endswith(('clip-path', 'href')):
+            value = re.sub(r'(url\(|^)#', lambda match: f'{match[1]}#{name}-', value)
         if key in ('d', 'x', 'y', 'width', 'height', 'transform', 'points', 'viewBox'):
             value = re.sub(r'-?\d+\.\d+', lambda match: f'{float(match[0]):.1f}'.removesuffix('.0'), value)
             value = value.replace('\n', ' ').strip()
@@ -77,15 +79,11 @@ def _tidy(element, name, used):
 
 def _unwrap(parent):
     """Takes out groups that say nothing, and the line breaks between elements."""
-    for child in list(parent):
-        _unwrap(child)
     children = []
     for child in parent:
-        if child.tag in (f'{{{SVG}}}g', f'{{{SVG}}}defs') and not (child.attrib and len(child)) and child.tag.endswith('}g'):
-            children.extend(child)
-        else:
-            children.append(child)
+        _unwrap(child)
         child.tail = None
+        children.extend(child if child.tag == f'{{{SVG}}}g' and not child.attrib else [child])
     parent[:] = children
-    if len(parent):
+    if children:
         parent.text = None

@@ -69,7 +69,8 @@ def write(path, suite='oltp', cases=(('read-write-16', 'read-write, 16 clients')
         'cases': []}
     for place, (name, title) in enumerate(cases):
         level = 900.0 * (place + 1) if better == 'higher' else 30.0 * (place + 1)
-        case = {'name': name, 'title': title, 'measure': measure, 'better': better, 'server': {'innodb_buffer_pool_size': '205M'} if place else {}, 'runs': [], 'comparisons': []}
+        case = {'name': name, 'title': title, 'measure': measure, 'better': better,
+                'server': {'innodb_buffer_pool_size': '205M'} if place else {}, 'runs': [], 'comparisons': []}
         for turn in range(1, rounds + 1):
             for order, build in enumerate(builds if turn % 2 else reversed(builds), 1):
                 case['runs'].append(run(name, level, build, turn, order))
