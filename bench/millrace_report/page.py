@@ -112,7 +112,7 @@ def cell(case, build, name):
     values = [value for value in values if value is not None]
     text = words.number(sum(values) / len(values) if values else None)
     if found := comparison(case, build, name):
-        text += (f'<small>{words.ratio(found["ratio"])} ({words.interval(found)})'
+        text += (f'<small>{words.ratio(found["ratio"])}<br>{words.interval(found)}'
                  f'{"<br>includes 1" if found["includes_one"] else ""}</small>')
     return f'<td class="n">{text}</td>'
 
@@ -155,9 +155,10 @@ def raw(result):
 
 
 def kind(run, name):
-    """What a raw file is, in a word."""
-    return {run['timeline']: 'over time', run['histogram']: 'response times'}.get(name) \
-        or escape(Path(name).name.removesuffix('.gz'))
+    """What a raw file is, in a word; of several logs the name."""
+    if name in (run['timeline'], run['histogram']):
+        return 'over time' if name == run['timeline'] else 'response times'
+    return 'log' if len(run['logs']) == 1 else escape(Path(name).name.removesuffix('.gz'))
 
 
 READING = '''<section><h2>Reading this page</h2>

@@ -31,6 +31,8 @@ LOOK = r'''
     if (box.right > wide + 0.5 && !one.closest('.wide') && !one.closest('svg'))
       faults.push(`${one.tagName} reaches beyond the screen: ${one.textContent.slice(0, 40)}`);
   }
+  for (const one of document.querySelectorAll('th,td,dt,dd'))
+    if (one.clientWidth < 44 && one.textContent.trim().length > 8) faults.push(`squeezed: ${one.textContent}`);
   for (const one of document.images)
     if (!one.complete || !one.naturalWidth) faults.push(`image not shown: ${one.src}`);
   for (const one of document.querySelectorAll('figure')) {
@@ -165,6 +167,7 @@ def test_a_page_says_what_was_measured_and_whether_it_is_whole(top):
     (r'</main>', '<script>console.error("it broke")</script></main>', 'it broke'),
     (r'</main>', '<script>nowhere()</script></main>', 'Uncaught'),
     (r'<h1>', '<h1 style="white-space:nowrap;width:900px">', 'wider than the screen'),
+    (r'\.wide \{.*?\} \.wide th\[scope\] \{.*?\}', '.wide { overflow-x: auto; }', 'squeezed'),
     (r'@media \(prefers-color-scheme:dark\)', '@media print', 'hard to read'),
     (r'(<text [^>]*x=")\d+', r'\g<1>370', 'text is cut'),
 ])
