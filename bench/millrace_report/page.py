@@ -19,7 +19,8 @@ def page(result, of_set, of_case):
         legend(result, styles),
         incomplete(data),
         '<section><h2>In short</h2>',
-        '<div class="pair"><div>', *map(figure, of_set), '</div>', summary(result), '</div></section>',
+        '<div class="pair">', *(['<div>', *map(figure, of_set), '</div>'] if of_set else []), summary(result),
+        '</div></section>',
         *(section(result, case, of_case[case['name']]) for case in cases),
         configuration(result), raw(result), READING]
     return document(f'{data["suite"]}, release {data["version"]}, {data["date"][:10]}', body)

@@ -216,7 +216,7 @@ def response_times(result, case):
     styles = looks(result, counts)
     sheet = Sheet(f'{case["title"]}: response times')
     sheet.legend(styles)
-    sheet.note('share of the requests, %, by response time; dotted: 99 % were faster')
+    sheet.note('share of the requests, %, by response time, ms; dotted: 99 % were faster')
     axes = sheet.axes(150)
     ends = []
     for build, (colour, _) in styles.items():
@@ -237,7 +237,7 @@ def response_times(result, case):
     axes.set_xlim(min(ends) / 1.1, max(ends) * 1.1)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(ends) / min(ends) < 300 else (1,)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f'{words.short(value)} ms'))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: words.short(value)))
     axes.set_ylim(bottom=0)
     sheet.y += 14
     return sheet.finish(foot(result, case))
