@@ -107,3 +107,11 @@ def test_numbers(value, text):
     (1.1, 1.05, 1.15, 'lower', 'worse'), (1.1, 0.99, 1.2, 'higher', 'no difference shown')])
 def test_verdicts(ratio, low, high, better, said):
     assert words.verdict({'ratio': ratio, 'low': low, 'high': high, 'includes_one': low <= 1 <= high}, better) == said
+
+
+@pytest.mark.parametrize('name', sorted(file.parent.name for file in (TOP / 'test-results').glob('*/result.json')))
+def test_what_was_measured_is_whole_and_drawn(name):
+    path = TOP / 'test-results' / name
+    result = ResultSet(path)
+    assert (path / 'index.html').is_file() and list((path / 'pictures').glob('*.svg')), 'mend: make report'
+    assert f'href="{result.name}/index.html"' in (path.parent / 'index.html').read_text(), 'mend: make report'
