@@ -40,7 +40,7 @@ def test_help_names_every_target(checkout):
     status, text = checkout.run('make', 'help')
     assert status == 0
     targets = re.findall(r'^([a-z-]+):', (TOP / 'Makefile').read_text(), re.MULTILINE)
-    assert {target for target in targets if f'make {target} ' not in text} <= {'setup', 'setup-tests'}
+    assert not {target for target in targets if f'make {target} ' not in text and not target.startswith('setup')}
     for variable in ('TREE', 'PATCHES', 'VERSION', 'TARBALL'):
         assert variable in text
 
