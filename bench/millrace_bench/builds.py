@@ -94,7 +94,7 @@ def _patches(name):
     kind, _, rest = name.partition(':')
     if name == 'millrace':
         return None
-    if name == 'vanilla':
+    if name in ('vanilla', 'debian'):
         return 'none'
     from millrace import series    # the bundle has builds, and no series
     chosen, known = re.split(r'[+,]', rest), series.names()
@@ -180,23 +180,30 @@ def version(tree):
     return shipped.read_text().strip() if shipped.exists() else _road(tree, 'none')[3]
 
 
-def resolve(name, tree, work, say=print):
-    """The build called `name` of a tree, made or fetched where it is not at hand."""
+def check(name, tree):
+    """Raises where there can be no such build; builds nothing."""
     if '/' in name:
         if not Path(name).is_dir():
             raise BenchError(f'{name}: no such directory', 'a path is that of an unpacked server')
+    elif not (SHIPPED / tree / name).is_dir():
+        if not (TOP / 'Makefile').exists():
+            raise BenchError(f'{name}: not in this archive', f'it has: {" ".join(sorted(os.listdir(SHIPPED / tree)))}')
+        if name not in ('vanilla', 'millrace', 'debian') and not name.startswith(('only:', 'without:')):
+            raise BenchError(f'{name}: no such build',
+                             'known: vanilla, millrace, only:<patch>, without:<patch>, debian, or a path with a / in it')
+        _road(tree, _patches(name))
+
+
+def resolve(name, tree, work, say=print):
+    """The build called `name` of a tree, made or fetched where it is not at hand."""
+    check(name, tree)
+    if '/' in name:
         return Build(Path(name).name, name)
-    shipped = SHIPPED / tree / name
-    if shipped.is_dir():
-        return Build(name, shipped)
-    if not (TOP / 'Makefile').exists():
-        raise BenchError(f'{name}: not in this archive', f'it has: {" ".join(sorted(path.name for path in (SHIPPED / tree).glob("*")))}')
+    if (SHIPPED / tree / name).is_dir():
+        return Build(name, SHIPPED / tree / name)
     unpacked = work / 'builds' / tree / name
     if name == 'debian':
         _debian(tree, unpacked, say)
-    elif name in ('vanilla', 'millrace') or name.startswith(('only:', 'without:')):
-        _made(name, tree, unpacked, say)
     else:
-        raise BenchError(f'{name}: no such build',
-                         'known: vanilla, millrace, only:<patch>, without:<patch>, debian, or a path with a / in it')
+        _made(name, tree, unpacked, say)
     return Build(name, unpacked)

@@ -162,7 +162,7 @@ def test_progress():
 
 
 @pytest.mark.parametrize('arguments, words', [
-    (['--suite', 'nix'], 'invalid choice'), (['--builds', 'a a'], 'each once'), (['--rounds', '0'], 'less than 1')])
+    (['--suite', 'nix'], 'invalid choice'), (['--builds', 'a a'], 'each once'), (['--builds', 'vanilla only:nix'], "no patch 'nix'"), (['--rounds', '0'], 'less than 1')])
 def test_the_command_refuses(arguments, words):
     done = subprocess.run([TOP / 'bench/run', *arguments], text=True, capture_output=True, check=False)
     assert done.returncode and words in done.stderr and 'Traceback' not in done.stderr
