@@ -143,13 +143,16 @@ def _made(name, tree, unpacked, say):
 
 def _debian(tree, unpacked, say):
     """The distribution's packages, fetched by apt and unpacked: of the tree's release where it is to be had,
-    else the newest that apt lists."""
-    version = _road(tree, 'none')[3]
-    if (unpacked / '.made-from').exists() and (unpacked / '.made-from').read_text().startswith(version):
+    else the newest of its line that apt lists."""
+    release = _road(tree, 'none')[3]
+    stamp = unpacked / '.made-from'
+    if stamp.exists() and stamp.read_text().startswith(f'{release} '):
         return
     listed = subprocess.run(['apt-cache', 'madison', 'mariadb-server-core'], text=True, capture_output=True, check=False)
-    versions = [line.split('|')[1].strip() for line in listed.stdout.splitlines() if line.count('|') == 2]
-    same = [found for found in versions if f':{version}-' in f':{found.split(":")[-1]}-']
+    versions = re.findall(rf'\| ((?:\d+:)?{re.escape(tree)}\.\S+) \|', listed.stdout)
+    if not versions:
+        raise BenchError(f'debian: apt lists no mariadb-server of {tree}', 'this distribution has another line: leave debian out of BUILDS')
+    same = [found for found in versions if found.partition(':')[2].startswith(f'{release}-')]
     new = unpacked.with_name(unpacked.name + '.new')
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -169,7 +172,7 @@ def _debian(tree, unpacked, say):
     for package in new.glob('*.deb'):
         subprocess.run(['dpkg-deb', '-x', package, new], check=True)
         package.unlink()
-    (new / '.made-from').write_text(f'{version} {found}')
+    (new / '.made-from').write_text(f'{release} {found}')
     shutil.rmtree(unpacked, ignore_errors=True)
     new.rename(unpacked)
 
