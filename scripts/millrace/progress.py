@@ -9,11 +9,12 @@ class Progress:
     """Says how far `what` is; it is called with (done, of) as often as anyone likes."""
 
     def __init__(self, what):
-        self.what, self.bar, self.begin = what, sys.stdout.isatty(), time.monotonic()
-        self.said = self.begin
+        self.what, self.bar, self.begin, self.said = what, sys.stdout.isatty(), None, 0
 
     def __call__(self, done, of):
         now = time.monotonic()
+        if self.begin is None:      # what was before the first of them says nothing of the pace
+            self.begin = self.said = now
         if self.bar and (now - self.said >= 0.1 or done == of):
             full = WIDTH * done // max(of, 1)
             print(f'\r{self.what} [{"#" * full}{" " * (WIDTH - full)}] {done} of {of}', end='', flush=True)

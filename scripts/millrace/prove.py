@@ -161,7 +161,7 @@ class Proof:
     def compiled(self, subset, vanilla):
         """Compiles a subset: with `vanilla`, the warnings there, also which are added."""
         self.source.prepare(self.say)
-        bar = Progress(f'{self.tree}: compiles {self.label(subset)}')
+        bar = Progress(f'{self.tree}: compiles {self.label(subset) if subset else "vanilla"}')
         outcome = self.source.warnings(self.applied[subset]['state'], self.log(subset), bar)
         bar.clear()
         if vanilla is None or 'failed' in outcome:

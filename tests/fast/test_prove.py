@@ -64,6 +64,7 @@ def seven(checkout, maker):
 def test_seven_patches(seven, unpacked, tmp_path):
     status, text, result, took = run(seven)
     assert status == 0, text
+    print(f'cold: {took:.2f} s')
     assert took < 60
     assert f'{TREE}: 128 of 128 subsets apply with fuzz 0' in text and 'refresh changes nothing' in text
     assert sorted(tuple(subset['patches']) for subset in result['subsets']) == sorted(
@@ -72,6 +73,7 @@ def test_seven_patches(seven, unpacked, tmp_path):
     known = facts(seven)
 
     status, text, again, took = run(seven)
+    print(f'again: {took:.2f} s')
     assert status == 0 and took < 2, f'{took} s'
     assert facts(seven) == known, 'nothing was done twice'
     assert again | {'seconds': 0} == result | {'seconds': 0}
