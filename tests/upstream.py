@@ -55,8 +55,9 @@ class Upstream:
         with tarfile.open(tarball, 'w:gz') as archive:
             for path, text in sorted(files.items()):
                 member = tarfile.TarInfo(f'mariadb-{inside or version}/{path}')
-                member.size, member.mode = len(text.encode()), 0o644
-                archive.addfile(member, io.BytesIO(text.encode()))
+                content = text.encode(errors='surrogateescape')
+                member.size, member.mode = len(content), 0o644
+                archive.addfile(member, io.BytesIO(content))
         if sign:
             subprocess.run([*self.gpg, '--armor', '--output', f'{tarball}.asc', '--detach-sign', tarball], check=True)
         return hashlib.sha256(tarball.read_bytes()).hexdigest()
