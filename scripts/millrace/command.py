@@ -1,5 +1,6 @@
 """What every command of the maintainers shares: how it fails, and how it runs others."""
 import os
+import signal
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ class Failure(Exception):
 def run_command(main, *arguments):
     """Runs main(); a Failure is printed as the scripts in build/ print theirs, and is exit status 1."""
     name = os.path.basename(sys.argv[0])
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # as in `... | head`
     try:
         main(*arguments)
     except Failure as failure:

@@ -150,7 +150,7 @@ def compare(old, new, by_hand=False):
                 counts['same'] += 1
         if offsets:
             low, high = min(offsets), max(offsets)
-            notes.append(f'moved: {entry.path}: {len(offsets)} hunks by {low:+}'
+            notes.append(f'moved: {entry.path}: {len(offsets)} hunk{"s" * (len(offsets) > 1)} by {low:+}'
                          + (f' to {high:+}' if high != low else '') + ' lines')
         for hunk in unmatched:
             counts['merged' if left else 'gone'] += 1

@@ -110,7 +110,7 @@ def test_a_series_is_carried(release):
     assert status == 0, text
     assert states(text) == {'same': 'unchanged', 'moved': 'moved', 'merged': 'merged', 'touched': 'moved',
                             'renamed': 'moved', 'taken': 'already upstream'}
-    assert f'moved: {path("moved")}: 1 hunks by +5 lines' in text
+    assert f'moved: {path("moved")}: 1 hunk by +5 lines' in text
     assert f'merged: {path("merged")}: the hunk at line' in text
     assert f'renamed: {path("renamed")}: it is {path("elsewhere")} now' in text
     assert f'context changed: {path("touched")}: upstream changed too: `void touched_4(int a)`' in text
