@@ -131,10 +131,10 @@ choose_patches() {
         [ "$NAMES" != "$all" ] || SUBSET=all
     fi
     if [ "$SUBSET" = all ]; then
-        RELEASE=$REVISION DIST=$TOP/dist/$TREE
+        RELEASE=$REVISION DIST=$TOP/dist/$TREE${REBASE:+-$VERSION}
     else
         # a tilde sorts before: the full release of the same revision replaces it
-        RELEASE=$REVISION~${SUBSET//-/.} DIST=$TOP/dist/$TREE+$SUBSET
+        RELEASE=$REVISION~${SUBSET//-/.} DIST=$TOP/dist/$TREE${REBASE:+-$VERSION}+$SUBSET
     fi
     WORK=$WORK/$SUBSET
     SOURCE=$WORK/mariadb-$VERSION

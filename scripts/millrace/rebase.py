@@ -85,8 +85,10 @@ def carry(bases, series, release, carried=None, by_hand=()):
             elif merge.tree != new:
                 result.text = quilt.text(diff.split(text)[0], repository, new, merge.tree)
         judge(result, text, bases, (old, after))
-        if result.state in ('conflict', 'already upstream'):
+        if result.state == 'conflict':
             without.append(name)
+        elif result.state == 'already upstream':
+            old = after
         else:
             old, new = after, result.merged
     return results

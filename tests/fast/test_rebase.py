@@ -39,12 +39,13 @@ class Release:
             (self.vanilla / name).parent.mkdir(parents=True, exist_ok=True)
             (self.vanilla / name).write_text(text)
         self.upstream.pin(OLD, self.files)
+        self.maker = None
 
     def series(self, *names):
         """The series: each patch changes a line of function 4 in a file of its own."""
-        maker = PatchMaker(self.checkout, TREE, self.vanilla)
+        self.maker = PatchMaker(self.checkout, TREE, self.vanilla)
         for name in names:
-            maker.add(name, {path(name): replace('a+= 44;', 'a+= 44 + ours;')})
+            self.maker.add(name, {path(name): replace('a+= 44;', 'a+= 44 + ours;')})
 
     def next(self, **options):
         """Upstream's next release, in which it has changed something in most of the files."""
@@ -204,6 +205,20 @@ def test_an_interrupted_rebase_goes_on(release):
     assert release.rebase()[0] == 0
 
 
+def test_an_interrupted_end_is_made_up_for(release):
+    release.series('taken', 'moved', 'same')
+    release.next()
+    in_the_way = release.checkout.path / f'patches/{TREE}/.moved.patch.part'
+    in_the_way.mkdir()
+    assert release.rebase()[0] != 0
+    in_the_way.rmdir()
+    status, text = release.rebase()
+    assert status == 0, text
+    assert release.upstream.pins()['VERSION'] == NEW
+    assert (release.checkout.path / 'series').read_text().split() == ['moved', 'same']
+    assert release.checkout.run('build/apply')[0] == 0
+
+
 def test_a_series_that_changed_meanwhile(release):
     release.series('moved', 'conflict')
     release.next()
@@ -213,6 +228,15 @@ def test_a_series_that_changed_meanwhile(release):
     status, text = release.rebase()
     assert status != 0
     assert 'has changed since this rebase began: moved' in text and f'rm -r work/{TREE}/rebase-{NEW}' in text
+
+
+def test_what_needs_a_patch_that_upstream_has(release):
+    release.series('taken')
+    release.maker.add('after', {path('taken'): replace('+ ours;', '+ ours + more;')}, depends='taken')
+    release.next()
+    status, text = release.rebase()
+    assert status == 0, text
+    assert states(text) == {'taken': 'already upstream', 'after': 'unchanged'}
 
 
 def test_a_patch_that_another_tree_keeps(release):
