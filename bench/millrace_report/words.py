@@ -80,12 +80,18 @@ def machine(data):
     return f'{m["cores"]} cores, {amount(m["memory_bytes"])}, {m["cpu"]}, {m["disk"]["filesystem"]}{limit}'
 
 
+def seconds(value):
+    """How long a run took, without its unit."""
+    return f'{value:.0f}' if value >= 10 else f'{value:.2g}'
+
+
 def rounds(case):
     """How long and how often: '3 rounds of 60 s'."""
     if not case['runs']:
         return 'not run'
     turns = len({run['round'] for run in case['runs']})
     longest, shortest = (f(run['seconds'] for run in case['runs']) for f in (max, min))
-    length = f'{number(round(longest))}\u00a0s' if longest - shortest < 0.05 * longest + 1 \
-        else f'{number(round(shortest))} to {number(round(longest))}\u00a0s'
-    return f'{turns} round{"s" if turns > 1 else ""} of {length}'
+    length = seconds(longest)
+    if longest - shortest > 0.05 * longest + 1 or longest > 2 * shortest:
+        length = f'{seconds(shortest)} to {length}'
+    return f'{turns} round{"s" if turns > 1 else ""} of {length}\u00a0s'

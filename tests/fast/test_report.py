@@ -115,3 +115,9 @@ def test_what_was_measured_is_whole_and_drawn(name):
     result = ResultSet(path)
     assert (path / 'index.html').is_file() and list((path / 'pictures').glob('*.svg')), 'mend: make report'
     assert f'href="{result.name}/index.html"' in (path.parent / 'index.html').read_text(), 'mend: make report'
+
+
+@pytest.mark.parametrize('seconds, said', [([60.0, 60.02], '1 round of 60\u00a0s'), ([0.028, 0.03], '1 round of 0.03\u00a0s'),
+                                           ([3.44, 9.1, 31.2], '1 round of 3.4 to 31\u00a0s'), ([0.2, 0.9], '1 round of 0.2 to 0.9\u00a0s')])
+def test_rounds(seconds, said):
+    assert words.rounds({'runs': [{'round': 1, 'seconds': value} for value in seconds]}) == said
