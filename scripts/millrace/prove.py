@@ -3,6 +3,7 @@ import datetime
 import fcntl
 import itertools
 import json
+import re
 import time
 from pathlib import Path
 
@@ -136,11 +137,15 @@ class Proof:
                                                *vanilla['failed']]) + f'\n  mend: build/setup; see {self.log(())}')
         outcomes = {subset: self.compiled(subset, vanilla['warnings']) for subset in subsets}
         bad = {subset for subset, outcome in outcomes.items() if outcome.get('failed') or outcome.get('added')}
+        told = {}
         for subset in sorted(bad, key=len):
             if 'failed' in outcomes[subset]:
                 what, said = 'does not compile', outcomes[subset]['failed']
             else:
                 what, said = 'has warnings that vanilla has not', outcomes[subset]['added']
+            told[subset] = {re.sub(r':\d+', '', line) for line in said}
+            if any(set(other) < set(subset) and told[subset] <= told[other] for other in told):
+                continue        # a smaller subset says it already
             self.fault(f'{self.label(subset)} {what}', said,
                        self.edit(subset) + f', then edit and make refresh; all that was said: {self.log(subset)}')
         everything = tuple(self.needs)
