@@ -91,7 +91,9 @@ class BuildTree:
         """Brings the source into a state: vanilla but for the paths in it."""
         laid = set(self.laid.read_text().split('\n')[:-1]) if self.laid.exists() else set()
         laid |= set(state)
-        self.laid.write_text(''.join(f'{path}\n' for path in sorted(laid)))
+        note = self.laid.with_suffix('.part')
+        note.write_text(''.join(f'{path}\n' for path in sorted(laid)))
+        note.replace(self.laid)
         for path, content in {**self.vanilla(laid), **state}.items():
             file = self.source / path
             present = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
@@ -114,6 +116,11 @@ class BuildTree:
                     if directory == self.source or any(directory.iterdir()):
                         break
                     directory.rmdir()
+
+    def different(self, state):
+        """What of a state is not vanilla's."""
+        vanilla = self.vanilla(state)
+        return {path: content for path, content in state.items() if content != vanilla[path]}
 
     def configure(self, log):
         """Runs cmake where the configuration or what it looks at is another one: whether it succeeded."""
@@ -172,11 +179,10 @@ class BuildTree:
         return lines[:8] or [f'see {log}']
 
     def warnings(self, state, log, tell):
-        """Compiles a state: {'compiled': all objects, 'changed': those made
-        from what is not vanilla, 'warnings': {object: [warning]}}, or {'failed': lines}."""
-        vanilla = self.vanilla(state)
-        different = {path: content for path, content in state.items()
-                     if not is_test(path) and content != vanilla[path]}
+        """Compiles a state: {'failed': lines}, or {'compiled': how many objects there are,
+        'changed': how many of them are made from what is not vanilla's, 'warnings': {object: [warning]}}.
+        """
+        different = {path: content for path, content in self.different(state).items() if not is_test(path)}
         key = digest('compile', self.environ['SHA256'], toolchain(), different)
         fact = self.kept.fact(key)
         if fact is None:

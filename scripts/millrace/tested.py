@@ -38,7 +38,7 @@ def tested(tree, patch, without, alone, log, tell=lambda done, of: None):
     `without` the same but for the patch.
     """
     tests = read_header(patch.file).fields['Test'].split()
-    key = digest('tests', tree.environ['SHA256'], toolchain(), tests, without, alone)
+    key = digest('tests', tree.environ['SHA256'], toolchain(), tests, *map(tree.different, (without, alone)))
     if tree.kept.fact(key) is not None:
         return []
     laid = {**without, **{path: alone[path] for path in patch.paths if is_test(path)}}
