@@ -50,7 +50,7 @@ debian_open() {
     done < "$apt/mirrors" > "$apt/sources.list"
     APT=(-qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
          -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt" -o "APT::Sandbox::User=$(id -un)")
-    apt-get "${APT[@]}" update || true
+    apt-get "${APT[@]}" -o Acquire::Retries=1 update || true
 }
 
 debian_versions() {

@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import io
 import re
+import shutil
 import subprocess
 import tarfile
 import threading
@@ -17,11 +18,15 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 class Upstream:
-    """The archive, its key, and the checkout that believes it."""
+    """The archive, its key, and the checkout that believes it, which has no other tree."""
 
     def __init__(self, checkout, path, tree):
         self.checkout, self.tree, self.archive = checkout, tree, path / 'archive'
         self.archive.mkdir()
+        for conf in (checkout.path / 'trees').iterdir():
+            if conf.stem != tree:
+                conf.unlink()
+                shutil.rmtree(checkout.path / 'patches' / conf.stem)
         self.gpg = ['gpg', '--homedir', path / 'gnupg', '--batch', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '']
         self.home = path / 'gnupg'
         self.home.mkdir(mode=0o700)
