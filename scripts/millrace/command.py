@@ -19,6 +19,8 @@ def run_command(main, *arguments):
     """Runs main(); a Failure is printed as the scripts in build/ print theirs, and is exit status 1."""
     name = os.path.basename(sys.argv[0])
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # as in `... | head`
+    for stream in (sys.stdout, sys.stderr):             # a line of a patch may be in any encoding
+        stream.reconfigure(errors='backslashreplace')
     try:
         main(*arguments)
     except Failure as failure:

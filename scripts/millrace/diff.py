@@ -32,6 +32,16 @@ class FileDiff:
         return self.new or self.old
 
 
+def read(path):
+    """The text of a patch; what is not UTF-8 in it comes through to write() as it was."""
+    return path.read_bytes().decode('utf-8', 'surrogateescape')
+
+
+def encode(text):
+    """The bytes of a patch's text."""
+    return text.encode('utf-8', 'surrogateescape')
+
+
 def split(text):
     """Header, with its line ---, and diff of a patch of ours."""
     head, separator, body = text.partition('\n---\n')

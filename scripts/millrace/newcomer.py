@@ -3,7 +3,7 @@ import re
 import subprocess
 import time
 
-from millrace import lint, series
+from millrace import diff, lint, series
 from millrace.command import Failure, output, say
 
 PAGE = '''# {name}
@@ -59,7 +59,7 @@ def settle(tree, name, text, synopsis, tests):
     """Puts the patch, its page and its line where they belong, and says what is still to do."""
     target = series.patch_file(tree, name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding='utf-8', errors='surrogateescape')
+    target.write_bytes(diff.encode(text))
     series.add(name)
     page = series.TOP / 'docs/patches' / f'{name}.md'
     if not page.exists():

@@ -4,6 +4,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from millrace import diff
 from millrace.series import TOP
 
 
@@ -25,13 +26,13 @@ def text(header, repository, old, new):
         begin(tree, patches / 'it.patch', header, repository, new, paths, **names)
         subprocess.run([TOP / 'build/refresh-top'], cwd=tree, check=True, capture_output=True,
                        env={**os.environ, **names})
-        return (patches / 'it.patch').read_text(encoding='utf-8')
+        return diff.read(patches / 'it.patch')
 
 
 def begin(tree, patch, header, repository, new, paths, **variables):
     """Begins a patch on top of a tree: its header, and its files as they are in `new`; not refreshed yet."""
     quilt(tree, 'new', patch.name, **variables)
-    patch.write_text(header, encoding='utf-8')
+    patch.write_bytes(diff.encode(header))
     quilt(tree, 'add', *paths, **variables)
     repository.write(new, paths, tree)
 

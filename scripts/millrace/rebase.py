@@ -59,7 +59,7 @@ def carry(bases, series, release, carried=None, by_hand=()):
     repository, old, new = bases.repository, bases.old, bases.new
     results, without = [], []
     for name, text in series:
-        after, said = repository.apply(old, text.encode())
+        after, said = repository.apply(old, diff.encode(text))
         if after is None:
             if not without:
                 raise Failure(f"patch '{name}' does not apply to the release that it is for", said.strip()[:400],
@@ -71,7 +71,7 @@ def carry(bases, series, release, carried=None, by_hand=()):
         results.append(result)
         if name in (carried or {}):
             result.text, result.state = carried[name], 'resolved' if name in by_hand else ''
-            result.merged, said = repository.apply(new, result.text.encode())
+            result.merged, said = repository.apply(new, diff.encode(result.text))
             if result.merged is None:
                 raise Failure(f"the patch '{name}', carried before, does not apply any more", said.strip()[:400])
         else:
@@ -190,11 +190,12 @@ def prove(bases, results):
             repository.write(bases.new, paths, Path(place))
             for result in chosen:
                 done = subprocess.run(['patch', '-p1', '--fuzz=0', '--no-backup-if-mismatch', '--force'], cwd=place,
-                                      input=result.text, text=True, capture_output=True, check=False)
+                                      input=diff.encode(result.text), capture_output=True, check=False)
                 if done.returncode and len(chosen) == 1:
                     dependent.append(result.name)
                 elif done.returncode:
-                    raise Failure(f"the carried patch '{result.name}' does not apply with fuzz 0", done.stdout)
+                    raise Failure(f"the carried patch '{result.name}' does not apply with fuzz 0",
+                                  done.stdout.decode(errors='replace'))
             if chosen is carried and carried:
                 wrong = [path for path in paths
                          if repository.read(carried[-1].merged, path) != content(Path(place, path))]

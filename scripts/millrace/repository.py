@@ -72,10 +72,6 @@ class Repository:
         paths = sorted({entry.partition('\t')[2] for entry in listed.split('\0') if '\t' in entry})
         return Merge(first, tuple(paths), tuple(re.findall(r'CONFLICT [^\0]*?: ([^\0]*?)\n?\0', told + '\0')))
 
-    def files(self, tree):
-        """The paths of a tree."""
-        return set(self._ask('ls-tree', '-r', '--name-only', '-z', tree).split('\0')) - {''}
-
     def changed(self, old, new):
         """The paths that differ between two trees, sorted."""
         return sorted(set(self._ask('diff-tree', '-r', '--no-renames', '--name-only', '-z', old, new).split('\0')) - {''})

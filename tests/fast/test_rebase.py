@@ -230,6 +230,21 @@ def test_a_series_that_changed_meanwhile(release):
     assert 'has changed since this rebase began: moved' in text and f'rm -r work/{TREE}/rebase-{NEW}' in text
 
 
+def test_a_patch_that_is_not_utf_8(release):
+    release.series('moved', 'conflict')
+    patch = release.checkout.path / f'patches/{TREE}/moved.patch'
+    patch.write_bytes(patch.read_bytes().replace(b'+ ours;', b"+ ours; /* \xe9 */"))
+    release.next()
+    assert release.rebase()[0] != 0
+    release.resolve('conflict')
+    assert release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')[0] == 0
+    status, text = release.rebase()
+    assert status == 0, text
+    assert b'+ ours; /* \xe9 */\n' in patch.read_bytes()
+    assert release.checkout.run('scripts/export-patch', 'moved')[0] == 0
+    assert b'\xe9' in (release.checkout.path / f'dist/export/{TREE}/moved.patch').read_bytes()
+
+
 def test_what_needs_a_patch_that_upstream_has(release):
     release.series('taken')
     release.maker.add('after', {path('taken'): replace('+ ours;', '+ ours + more;')}, depends='taken')
