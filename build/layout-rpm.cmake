@@ -9,7 +9,6 @@ set(INSTALL_PLUGINDIR lib64/mariadb/plugin CACHE STRING "")
 set(INSTALL_PLUGINDIR_CLIENT lib64/mariadb/plugin CACHE STRING "")
 set(INSTALL_MYSQLSHAREDIR share/mariadb CACHE STRING "")
 set(INSTALL_SUPPORTFILESDIR share/mariadb CACHE STRING "")
-set(INSTALL_MYSQLTESTDIR share/mysql-test CACHE STRING "")
 set(INSTALL_PAMDIR /usr/lib64/security CACHE STRING "")
 
 # rpm's tools look for debug information and dependencies in executable files,

@@ -21,7 +21,9 @@ def ask(line, query):
 def started():
     """build/run in the background, and its line to connect, once the server accepts it."""
     server = subprocess.Popen([TOP / 'build/run'], env={**os.environ, 'TREE': TREE}, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              # as from a terminal; a test run in the background has SIGINT ignored
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     said = []
     for said_line in server.stdout:
         said.append(said_line)
