@@ -341,7 +341,8 @@ local function delivery()
       local o = row("SELECT no_o_id FROM new_order WHERE no_w_id = %d AND no_d_id = %d ORDER BY no_o_id LIMIT 1 FOR UPDATE", home, d)
       if o then
          query("DELETE FROM new_order WHERE no_w_id = %d AND no_d_id = %d AND no_o_id = %s", home, d, o)
-         local c = row("SELECT o_c_id FROM orders WHERE o_w_id = %d AND o_d_id = %d AND o_id = %s", home, d, o)
+         -- locked, as the order may be younger than this transaction's read view
+         local c = row("SELECT o_c_id FROM orders WHERE o_w_id = %d AND o_d_id = %d AND o_id = %s FOR UPDATE", home, d, o)
          query("UPDATE orders SET o_carrier_id = %d WHERE o_w_id = %d AND o_d_id = %d AND o_id = %s", carrier, home, d, o)
          query("UPDATE order_line SET ol_delivery_d = NOW() WHERE ol_w_id = %d AND ol_d_id = %d AND ol_o_id = %s", home, d, o)
          local total = row("SELECT SUM(ol_amount) FROM order_line WHERE ol_w_id = %d AND ol_d_id = %d AND ol_o_id = %s", home, d, o)

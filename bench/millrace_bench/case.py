@@ -82,6 +82,8 @@ class Context:
             last[:] = cpu, counts
             self.progress.show()
         result = sysbench.run(server, name, each_second=second, **options)
+        if not timeline:    # a load of one second may end before it reports
+            second(round(result.seconds), result.rate)
         return result, timeline
 
     def measured(self, result, timeline, value=None, **figures):
