@@ -11,7 +11,7 @@ Last-Update: 2026-11-21
 License: GPL-2.0-only
 Depends: {depends}
 Test: innodb.{test}
-Bench: none
+Bench: none, it is an example
 Drop-When: the test is over
 ---
 '''

@@ -32,7 +32,8 @@ RULES = (
     Rule('License', r'GPL-2\.0-only|GPL-2\.0-or-later', 'GPL-2.0-only, as the server is'),
     Rule('Depends', r'none|[a-z0-9-]+( [a-z0-9-]+)*', 'none, or names of patches in the series'),
     Rule('Test', r'[\w.-]+( [\w.-]+)*', 'the mysql-test files in the patch, as suite.name'),
-    Rule('Bench', r'\S.*', 'the suite that shows what the patch is for, or none and why'),
+    Rule('Bench', r'none, \S.*|[a-z]+(, [a-z]+)*: \S.*',
+         'none, and why; or <suites of bench/>: what in them shows what the patch is for'),
     Rule('Drop-When', r'\S.*', 'what upstream must have for this patch to go'),
 )
 OPTIONAL = ('Bug',)
@@ -54,6 +55,12 @@ class Header:
         """Where the patch stands with upstream, in words."""
         forwarded = self.fields.get('Forwarded', '')
         return {'no': 'not forwarded', 'not-needed': 'not needed'}.get(forwarded, forwarded)
+
+    @property
+    def suites(self):
+        """The suites of bench/ that show what the patch is for."""
+        named, colon, _ = self.fields.get('Bench', '').partition(':')
+        return named.split(', ') if colon else []
 
     @property
     def depends(self):

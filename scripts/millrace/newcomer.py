@@ -52,7 +52,7 @@ def fields(synopsis, tests):
     """What a header says unless the patch says something else."""
     return {'Description': synopsis, 'Author': author(), 'Origin': 'vendor', 'Forwarded': 'no',
             'Last-Update': time.strftime('%Y-%m-%d', time.gmtime()), 'License': 'GPL-2.0-only', 'Depends': 'none',
-            'Test': ' '.join(tests), 'Bench': 'none yet', 'Drop-When': 'upstream has it'}
+            'Test': ' '.join(tests), 'Bench': 'none, not measured yet', 'Drop-When': 'upstream has it'}
 
 
 def settle(tree, name, text, synopsis, tests):

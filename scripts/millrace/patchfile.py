@@ -36,10 +36,11 @@ HUNK = re.compile(r'@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@')
 
 @dataclass(frozen=True)
 class Patch:
-    """One patch: its file, name, hash, the paths it is about, and its faults."""
+    """One patch: its file, name, hash, the hash without its header, the paths it is about, and its faults."""
     file: Path
     name: str
     sha256: str
+    change: str
     paths: tuple
     faults: tuple
 
@@ -97,7 +98,8 @@ def read(file):
         faults.append(f'{file.stem}: there is no hunk in it\n'
                       f'  mend: make the change (make patched, quilt add, make refresh), or remove {file}')
     sha256 = hashlib.sha256(content).hexdigest()
-    return Patch(file, file.stem, sha256, tuple(dict.fromkeys(paths)), tuple(faults))
+    change = hashlib.sha256(content[content.find(b'\n---') + 1:]).hexdigest()
+    return Patch(file, file.stem, sha256, change, tuple(dict.fromkeys(paths)), tuple(faults))
 
 
 def is_test(path):

@@ -1,12 +1,15 @@
 """The record of what was proven, in test-results/proofs/<tree>.json, which is committed.
 
-A proof is about the text of one patch and what it needs ('patch'), or about the whole
-series ('series'), on one tarball.  It stands under the hash of just that, so that a
-patch that changed is not proven until it is proven again.
+A proof is about the change that one patch makes, on what it needs ('patch'), with the
+tests that it names ('tests'), about those of the whole series ('series'), or about
+the files of the series, headers and all ('files'), on one tarball.  It stands under
+the hash of just that: a patch that changed is not proven until it is proven again, and
+a better Description takes nothing back.
 """
 import json
 
 from millrace import series
+from millrace.header import read_header
 from millrace.kept import digest
 from millrace.patchfile import read
 
@@ -14,10 +17,10 @@ from millrace.patchfile import read
 PROOFS = {
     'applies alone': 'patch',
     'in every subset': 'series',
-    'refresh': 'series',
+    'refresh': 'files',
     'builds alone': 'patch',
     'with the others': 'series',
-    'tests': 'patch',
+    'tests': 'tests',
 }
 
 
@@ -29,9 +32,13 @@ def record_file(tree):
 def keys(tree, sha256):
     """{patch: {proof: the key of what it is about now}}, `sha256` the tarball's."""
     needs = series.depends(tree)
-    hashes = {name: read(series.patch_file(tree, name)).sha256 for name in needs}
-    about = {name: {'patch': [(needed, hashes[needed]) for needed in series.closure([name], needs)],
-                    'series': list(hashes.items())} for name in needs}
+    patches = {name: read(series.patch_file(tree, name)) for name in needs}
+    changes = {name: patch.change for name, patch in patches.items()}
+    about = {}
+    for name, patch in patches.items():
+        on = [(needed, changes[needed]) for needed in series.closure([name], needs)]
+        about[name] = {'patch': on, 'tests': [on, read_header(patch.file).fields['Test']],
+                       'series': list(changes.items()), 'files': [(of, each.sha256) for of, each in patches.items()]}
     return {name: {proof: digest(sha256, about[name][what])[:16] for proof, what in PROOFS.items()} for name in needs}
 
 

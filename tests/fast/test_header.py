@@ -3,6 +3,7 @@ import pytest
 
 from conftest import TOP
 from millrace import header, series
+from millrace_bench import suites
 
 GOOD = '''Description: does a thing that is useful
  A longer text.
@@ -15,7 +16,7 @@ Last-Update: 2026-11-21
 License: GPL-2.0-only
 Depends: none
 Test: innodb.thing
-Bench: scan
+Bench: scan: what it does is done faster
 Drop-When: upstream does it
 ---
 --- a/x
@@ -26,6 +27,12 @@ Drop-When: upstream does it
 @pytest.mark.parametrize('name', series.names())
 def test_every_patch_has_a_page(name):
     assert (TOP / 'docs/patches' / f'{name}.md').is_file()
+
+
+@pytest.mark.parametrize('tree', series.trees())
+def test_the_suites_that_show_a_patch_are_there(tree):
+    for name in series.names(tree):
+        assert set(header.read_header(series.patch_file(tree, name)).suites) <= set(suites.NAMES), name
 
 
 def test_a_good_header():
@@ -41,7 +48,8 @@ def test_a_good_header():
     ('Last-Update: 2026-11-21', 'Last-Update: yesterday', ["Last-Update: 'yesterday'", 'YYYY-MM-DD']),
     ('Forwarded: no', 'Forwarded: perhaps', ["'perhaps'", 'not-needed']),
     ('Depends: none', 'Depends: other', ['Depends on other', 'not in the series before it']),
-    ('Bench: scan', 'Bench: scan\nSpeed: high', ['unknown field Speed']),
+    ('Bench: scan', 'Speed: high\nBench: scan', ['unknown field Speed']),
+    ('Bench: scan: what it does is done faster', 'Bench: scan', ["Bench: 'scan'", 'none, and why']),
     ('License: GPL-2.0-only', 'License: MIT', ["'MIT'", 'GPL-2.0-only']),
 ])
 def test_a_fault_is_named_with_its_mend(old, new, words):
