@@ -70,3 +70,12 @@ def test_no_path_of_the_checkout_in_the_binaries(tmp_path):
         subprocess.run(['dpkg-deb', '-x', package, tmp_path / 'deb'], check=True)
     done = subprocess.run(['grep', '-rlF', str(TOP), tmp_path / 'deb'], text=True, capture_output=True, check=False)
     assert done.returncode == 1, done.stdout[:4000]
+
+
+def test_configured_again_it_is_the_same():
+    """An edit of a CMakeLists.txt configures the build directory that is there again, and what it builds stays."""
+    [builddir] = (TOP / 'work' / TREE / 'all').glob('mariadb-*/builddir-tarball')
+    files = [builddir / name for name in ('build.ninja', 'sql/sql_builtin.cc', 'include/my_config.h')]
+    before = [file.read_bytes() for file in files]
+    subprocess.run(['cmake', builddir], check=True, capture_output=True)
+    assert [file.name for file, content in zip(files, before) if file.read_bytes() != content] == []
