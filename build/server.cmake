@@ -13,9 +13,10 @@ endforeach()
 
 set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "")
 set(BUILD_CONFIG mysql_release CACHE STRING "")
-# mysql_release's names plugins that are STATIC when a build directory is configured
-# again (a patch touched a CMakeLists.txt), but not the first time
+# These two say something else when a build directory is configured again (a patch
+# touched a CMakeLists.txt): which plugins are static, and libmariadb's dynamic columns.
 set(FEATURE_SET "" CACHE STRING "")
+set(CONC_WITH_DYNCOL OFF CACHE BOOL "")
 
 # The distribution's hardening (dpkg-buildflags, hardening=+all), written out so
 # that DEB, RPM and tarball are compiled with the same words.  It stands with the
