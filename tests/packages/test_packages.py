@@ -75,7 +75,13 @@ def test_no_path_of_the_checkout_in_the_binaries(tmp_path):
 def test_configured_again_it_is_the_same():
     """An edit of a CMakeLists.txt configures the build directory that is there again, and what it builds stays."""
     [builddir] = (TOP / 'work' / TREE / 'all').glob('mariadb-*/builddir-tarball')
-    files = [builddir / name for name in ('build.ninja', 'sql/sql_builtin.cc', 'include/my_config.h')]
-    before = [file.read_bytes() for file in files]
+
+    def state():
+        # files that only another compiler than gcc writes, and what cmake itself was made of, come and go
+        ninja = (builddir / 'build.ninja').read_text().splitlines()
+        return {'build.ninja': [line for line in ninja if not re.search(r'^  TARGET_\w*PDB = |/Modules/CMake', line)],
+                **{name: (builddir / name).read_text() for name in ('sql/sql_builtin.cc', 'include/my_config.h')}}
+    before = state()
     subprocess.run(['cmake', builddir], check=True, capture_output=True)
-    assert [file.name for file, content in zip(files, before) if file.read_bytes() != content] == []
+    again = state()
+    assert [name for name in before if before[name] != again[name]] == []
