@@ -22,9 +22,10 @@ FAULTS, RESIZE = '--faults' in OPTS, '--resize' in OPTS
 PAGE = next((o.split('=')[1] for o in OPTS if o.startswith('--page-size')), '16384')
 OPTS = [o for o in OPTS if o not in ('--faults', '--resize') and not o.startswith('--page-size')]
 HERE = os.path.dirname(os.path.abspath(__file__))
+INSTALL = os.environ.get('INSTALL', ROOT)    # what makes the data, if SERVER cannot
 SOCK = DIR + '.sock'
 CLIENT = ROOT + '/bin/mariadb'
-SERVER = ROOT + '/libexec/mariadbd' if os.path.exists(ROOT + '/libexec/mariadbd') else ROOT + '/bin/mariadbd'
+SERVER = ROOT + '/libexec/mariadbd'
 FAULT = DIR + '.fault'
 KEYS = HERE + '/keys.txt'
 TABLES = [('t0', ''), ('t1', 'PAGE_COMPRESSED=1'), ('t2', 'ENCRYPTED=YES')]
@@ -114,8 +115,7 @@ def fault(what):
 
 
 if not os.path.isdir(DIR):
-    r = subprocess.run([ROOT + '/scripts/mariadb-install-db' if os.path.exists(ROOT + '/scripts/mariadb-install-db')
-                        else ROOT + '/bin/mariadb-install-db', '--no-defaults', '--basedir=' + ROOT, '--datadir=' + DIR,
+    r = subprocess.run([INSTALL + '/bin/mariadb-install-db', '--no-defaults', '--basedir=' + INSTALL, '--datadir=' + DIR,
                         '--user=root', '--innodb-page-size=' + PAGE, '--skip-test-db'], capture_output=True, text=True)
     if r.returncode:
         sys.exit(r.stdout + r.stderr)
