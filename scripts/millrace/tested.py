@@ -18,6 +18,14 @@ def verdicts(text):
     return found
 
 
+def for_release(file):
+    """The tests in the Test: of a patch that a release build runs: all but those that need a debug build."""
+    text = file.read_text(encoding='utf-8', errors='surrogateescape')
+    debug = set(re.findall(r'^\+\+\+ b/\S+/([\w-]+)\.test\n(?:(?!--- ).*\n)*?\+--source include/have_debug\.inc$', text,
+                           re.MULTILINE))
+    return [test for test in read_header(file).fields['Test'].split() if test.split('.')[1] not in debug]
+
+
 def _run(tree, state, tests, log, tell):
     """Builds a state and runs tests in it: (verdicts, or None; what failed)."""
     failed = tree.make(state, log, tell, link=True)
@@ -34,10 +42,12 @@ def _run(tree, state, tests, log, tell):
 def tested(tree, patch, without, alone, log, tell=lambda done, of: None):
     """Runs the tests of a patch without and with it: a list of faults, empty where it is proven.
 
-    `tree` is a BuildTree; `alone` the state with the patch and what it needs,
-    `without` the same but for the patch.
+    `tree` is a BuildTree, of a release build; `alone` the state with the patch and what
+    it needs, `without` the same but for the patch.
     """
-    tests = read_header(patch.file).fields['Test'].split()
+    tests = for_release(patch.file)
+    if not tests:
+        return ['all of its tests need a debug build: a release build must have one that shows what it is for']
     key = digest('tests', tree.environ['SHA256'], toolchain(), tests, *map(tree.different, (without, alone)))
     if tree.kept.fact(key) is not None:
         return []

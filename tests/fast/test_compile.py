@@ -113,6 +113,7 @@ def test_the_tests_of_a_patch(maker):
     ('shared', ['innodb.right does not fail without the patch: its verdict is pass']),
     ('skip', ['does not fail without the patch: its verdict is skipped', 'does not pass with it: its verdict is skipped']),
     ('shared 3', ['innodb.right does not pass with it: its verdict is fail']),
+    ('--source include/have_debug.inc\nshared 2', ['all of its tests need a debug build']),
 ])
 def test_tests_that_prove_nothing(test, words, maker):
     maker.add('right', {'include/shared.h': replace('return 1', 'return 2')}, test=test)

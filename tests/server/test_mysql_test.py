@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 from conftest import TOP, TREE
-from millrace import header, series
-from millrace.tested import verdicts
+from millrace import series
+from millrace.tested import for_release, verdicts
 
 NAMES = series.names(TREE)
 
@@ -22,7 +22,7 @@ def mysql_test(*arguments):
 
 
 def test_the_patches_own_tests():
-    wanted = {test for name in NAMES for test in header.read_header(series.patch_file(TREE, name)).fields['Test'].split()}
+    wanted = {test for name in NAMES for test in for_release(series.patch_file(TREE, name))}
     assert wanted - mysql_test() == set()
 
 
