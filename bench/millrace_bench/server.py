@@ -59,6 +59,8 @@ class Server:
         """Starts the server and waits until it answers; started_in is how long that took."""
         command = [*self.build.command, '--no-defaults', *self.build.places(), f'--datadir={self.data}',
                    f'--socket={self.socket}', f'--pid-file={self.run}/pid', f'--log-error={self.log}',
+                   # a server that starts removes the temporary tables of others in a shared directory
+                   f'--tmpdir={self.run}',
                    *(['--user=root'] if os.getuid() == 0 else []), *arguments(self.options)]
         begin = time.monotonic()
         with open(self.run / 'output', 'ab') as output:
@@ -154,9 +156,10 @@ def make_system_tables(build, data):
     data.mkdir(parents=True)
     tables = ''.join(build.script(name).read_text(encoding='utf-8')
                      for name in ('system_tables', 'performance_tables'))
-    command = [*build.command, '--no-defaults', '--bootstrap', *build.places(), f'--datadir={data}',
-               *(['--user=root'] if os.getuid() == 0 else []), '--skip-log-bin']
-    done = subprocess.run(command, input='CREATE DATABASE mysql;\nUSE mysql;\n' + tables, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, preexec_fn=dies_with_us())
+    with tempfile.TemporaryDirectory(prefix='millrace-bench-') as tmpdir:
+        command = [*build.command, '--no-defaults', '--bootstrap', *build.places(), f'--datadir={data}',
+                   f'--tmpdir={tmpdir}', *(['--user=root'] if os.getuid() == 0 else []), '--skip-log-bin']
+        done = subprocess.run(command, input='CREATE DATABASE mysql;\nUSE mysql;\n' + tables, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, preexec_fn=dies_with_us())
     if done.returncode:
         raise BenchError(f'{build.name}: the data directory cannot be made', *done.stdout.splitlines()[-10:])

@@ -89,7 +89,9 @@ def test_two_builds_side_by_side(server_tree, work, tmp_path):
 def started(*arguments):
     """bench/run in the background, once a server of it is under load."""
     process = subprocess.Popen([TOP / 'bench/run', *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)
+                               stderr=subprocess.PIPE, start_new_session=True,
+                               # as from a terminal; a test run in the background has SIGINT ignored
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for line in process.stderr:
         if '2/' in line:
             break

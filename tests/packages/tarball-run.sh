@@ -36,6 +36,8 @@ command -v zstd > /dev/null || fail "zstd is missing" "apt-get install zstd"
 failed=0
 server=
 scratch=$(mktemp -d)
+# a server that starts removes the temporary tables of others in a shared directory
+export TMPDIR=$scratch
 socket=$scratch/sock
 # the server does not run as root unless it is told to
 as_root=()
