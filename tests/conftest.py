@@ -1,6 +1,7 @@
 """What the tests share: the checkout, copies of it to break, and running its commands."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,11 @@ def tmp_path(tmp_path):
     """pytest's, given back at once: an unpacked source is 700 MB, and pytest keeps three runs."""
     yield tmp_path
     shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def heed_interrupts():
+    """For preexec_fn: SIGINT as from a terminal; a test run in the background has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Checkout:

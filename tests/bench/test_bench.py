@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TOP, TREE
+from conftest import TOP, TREE, heed_interrupts
 from millrace_bench import result, suites
 from millrace_bench.builds import Build
 from millrace_bench.case import Scale
@@ -90,8 +90,7 @@ def started(*arguments):
     """bench/run in the background, once a server of it is under load."""
     process = subprocess.Popen([TOP / 'bench/run', *map(str, arguments)], text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True,
-                               # as from a terminal; a test run in the background has SIGINT ignored
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                               preexec_fn=heed_interrupts)
     for line in process.stderr:
         if '2/' in line:
             break

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import TOP, TREE
+from conftest import TOP, TREE, heed_interrupts
 
 HOME = TOP / 'work' / TREE / 'all' / 'run'
 
@@ -22,8 +22,7 @@ def started():
     """build/run in the background, and its line to connect, once the server accepts it."""
     server = subprocess.Popen([TOP / 'build/run'], env={**os.environ, 'TREE': TREE}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              # as from a terminal; a test run in the background has SIGINT ignored
-                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                              preexec_fn=heed_interrupts)
     said = []
     for said_line in server.stdout:
         said.append(said_line)
