@@ -1,8 +1,8 @@
-/* faults.so: a preloaded library that makes vectored requests (those with more than
-one buffer) fail, as said in the file $FAULT, which is looked at for each request:
+/* A preloaded library that makes vectored requests (those with more than one buffer)
+fail, as said in the file $FAULT, which is looked at for each request:
 
-  torn K      the first vectored write to a table of the schema test: only K * 512 bytes
-              are written, and the process ends
+  torn K      the first vectored write to a table of the schema crash: only K * 512 bytes
+              are written, and the process ends with status 99
   single K    the same for the first write of a single page
   short       a vectored request transfers its first buffer and 512 bytes of the second
   page        a vectored request transfers its first buffer only
@@ -24,6 +24,8 @@ one buffer) fail, as said in the file $FAULT, which is looked at for each reques
 
 static const char *path(void) { static const char *p; return p ? p : (p= getenv("FAULT")); }
 static atomic_ulong injected;
+
+/* What $FAULT says; 0 if nothing. */
 static int fault(char *what, long *k)
 {
   *what= 0; *k= 0;
@@ -34,6 +36,8 @@ static int fault(char *what, long *k)
   b[n]= 0;
   return sscanf(b, "%31s %ld", what, k) >= 1;
 }
+
+/* Writes to $FAULT.count how often something was made to fail. */
 static void count(void)
 {
   unsigned long n= ++injected;
@@ -41,13 +45,16 @@ static void count(void)
   int fd= open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd >= 0) { int l= snprintf(b, sizeof b, "%lu\n", n); if (write(fd, b, l)) {} close(fd); }
 }
+
 static void torn(int fd, const struct iovec *v, int n, off_t off, long k)
 {
   char link[64], name[512]; snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t l= readlink(link, name, sizeof name - 1);
   name[l < 0 ? 0 : l]= 0;
-  const char *table= strstr(name, "/test/");
-  if (!table) return;
+  const char *table= strrchr(name, '/');
+  static const char schema[]= "/crash";
+  if (!table || table < name + sizeof schema ||
+      strncmp(table - (sizeof schema - 1), schema, sizeof schema - 1)) return;
   size_t total= 0, left= k * 512, wrote= 0; for (int i= 0; i < n; i++) total+= v[i].iov_len;
   if (left > total) left= total;
   for (int i= 0; i < n && left; i++)
@@ -57,7 +64,7 @@ static void torn(int fd, const struct iovec *v, int n, off_t off, long k)
     if (s != (ssize_t) len) { fprintf(stderr, "TORN pwrite %zd %d\n", s, errno); break; }
     off+= s; left-= s; wrote+= s;
   }
-  fprintf(stderr, "TORN %s, %d pages, cut at %ld of %zu: wrote %zu\n", table + 6, n, k * 512, total, wrote);
+  fprintf(stderr, "TORN %s, %d pages, cut at %ld of %zu: wrote %zu\n", table + 1, n, k * 512, total, wrote);
   fflush(stderr);
   _exit(99);
 }
