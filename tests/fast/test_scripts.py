@@ -31,7 +31,7 @@ def test_shellcheck():
 
 
 @pytest.mark.parametrize('path', [path for path in tracked()
-                                  if path.parent.name in ('bench', 'build', 'scripts') and path.stat().st_mode & 0o100],
+                                  if path.parent.name in ('bench', 'build', 'scripts', 'crash') and path.stat().st_mode & 0o100],
                          ids=lambda path: f'{path.parent.name}/{path.name}')
 def test_every_command_says_how_it_is_used(path):
     assert 'Usage: ' in path.read_text()[:400]
