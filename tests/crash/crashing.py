@@ -48,11 +48,11 @@ class Home:
         key = self.place / 'key'
         key.write_text('1;770A8A65DA156D24EE2A093277530142\n')
         self.options = {
-            'innodb_page_size': str(page_size), 'innodb_log_file_size': '32M', 'performance_schema': 'ON', 'skip_name_resolve': None,
+            'innodb_page_size': str(page_size), 'innodb_log_file_size': '32M', 'performance_schema': 'ON',
+            'skip_ssl': None,    # 11.8 makes a key at each start
             'plugin_maturity': 'unknown', 'plugin_load_add': 'file_key_management',
             'file_key_management_filename': str(key), 'innodb_encrypt_log': 'ON', **options}
-        made = {name: self.options[name] for name in self.options if name.startswith('innodb_')}
-        make_system_tables(self.build, self.data, arguments({'innodb_page_size': made.pop('innodb_page_size')}))
+        make_system_tables(self.build, self.data, arguments({'innodb_page_size': page_size}))
         (self.data / SCHEMA).mkdir()
         self._fault = self.place / 'fault'
         self.faulty = Build(self.build.name, build)
