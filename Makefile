@@ -8,7 +8,8 @@ export PATCHES
 endif
 # all trees, unless one was asked for
 PROVEN = $(if $(filter file,$(origin TREE)),,$(TREE))
-PYTEST = /usr/bin/python3 -m pytest -q
+# a file of tests stays in one process: its tests may share a server or a build
+PYTEST = /usr/bin/python3 -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := packages
