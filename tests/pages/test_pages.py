@@ -83,9 +83,9 @@ def look(browser, page, width, scheme):
     return browser.open(page, width, scheme) + browser.evaluate(LOOK.replace('WIDTH', str(width)))
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='module')
 def browser(tmp_path_factory):
-    """The browser, started once."""
+    """The browser, started once, and not kept for the tests that follow."""
     with Browser(tmp_path_factory.mktemp('profile')) as started:
         yield started
 
