@@ -6,17 +6,6 @@
 execute_process(COMMAND dpkg-architecture -qDEB_HOST_MULTIARCH
                 OUTPUT_VARIABLE multiarch OUTPUT_STRIP_TRAILING_WHITESPACE)
 
-# Debian 12 has units and PAM modules under /lib, Debian 13 under /usr/lib.  dpkg
-# takes these for two files, and would remove ours with the ones it replaces, so
-# they go where this release has its own PAM modules.
-execute_process(COMMAND dpkg-query --search "*/security/pam_unix.so"
-                OUTPUT_VARIABLE pam_unix)
-if(pam_unix MATCHES "/usr/lib/")
-  set(lib /usr/lib)
-else()
-  set(lib /lib)
-endif()
-
 set(INSTALL_LAYOUT RPM CACHE STRING "")
 set(INSTALL_LIBDIR "lib/${multiarch}" CACHE STRING "")
 set(INSTALL_PCDIR "lib/${multiarch}/pkgconfig" CACHE STRING "")
@@ -35,8 +24,9 @@ set(INSTALL_SYSCONFDIR "" CACHE STRING "")
 set(INSTALL_SYSCONF2DIR /etc/mysql/mariadb.conf.d CACHE STRING "")
 set(INSTALL_RUNDATADIR /run/mysqld CACHE STRING "")
 set(INSTALL_UNIX_ADDRDIR /run/mysqld/mysqld.sock CACHE STRING "")
-set(INSTALL_SYSTEMD_UNITDIR "${lib}/systemd/system" CACHE STRING "")
-set(INSTALL_PAMDIR "${lib}/${multiarch}/security" CACHE STRING "")
+# /lib or /usr/lib, see debian/rules
+set(INSTALL_SYSTEMD_UNITDIR "/$ENV{SYSTEM_LIB}/systemd/system" CACHE STRING "")
+set(INSTALL_PAMDIR "/$ENV{SYSTEM_LIB}/${multiarch}/security" CACHE STRING "")
 
 # the upgrade of the system tables, which the units of a DEB build run as root
 set(SYSTEMD_EXECSTARTPOST "ExecStartPost=-!/etc/mysql/debian-start" CACHE STRING "")

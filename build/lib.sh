@@ -39,7 +39,7 @@ die() {
 logged() {
     local log=$1
     shift
-    "$@" < /dev/null 2>&1 | tee "$log" | awk -v step="$(basename "$0")" -f "$TOP/build/progress.awk" \
+    "$@" < /dev/null 2>&1 | tee "$log" | "$TOP/build/progress" "$(basename "$0")" \
         || die "$(basename "$1") failed" "$(grep -E 'error|FAILED|Error' "$log" | head -n5)" "$(tail -n8 "$log")" \
             "whole log: $log"
 }

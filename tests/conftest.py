@@ -79,6 +79,16 @@ def release():
 
 
 @pytest.fixture(scope='session')
+def server_tree(tmp_path_factory):
+    """The tarball of dist/, unpacked."""
+    tree = tmp_path_factory.mktemp('builds') / 'one'
+    tree.mkdir()
+    archive = next((TOP / 'dist' / TREE).glob('millrace-[0-9]*.tar.zst'))
+    subprocess.run(['tar', '-xf', archive, '-C', tree, '--strip-components=1'], check=True)
+    return tree
+
+
+@pytest.fixture(scope='session')
 def tarball():
     """Upstream's tarball, fetched and verified."""
     subprocess.run([TOP / 'build/fetch'], check=True, env={**os.environ, 'TREE': TREE})

@@ -55,17 +55,21 @@ class Server:
         self.process = None
         self.started_in = None
 
-    def start(self):
-        """Starts the server and waits until it answers; started_in is how long that took."""
+    def launch(self):
+        """Starts the server, and waits for nothing."""
         command = [*self.build.command, '--no-defaults', *self.build.places(), f'--datadir={self.data}',
                    f'--socket={self.socket}', f'--pid-file={self.run}/pid', f'--log-error={self.log}',
                    # a server that starts removes the temporary tables of others in a shared directory
                    f'--tmpdir={self.run}',
                    *(['--user=root'] if os.getuid() == 0 else []), *arguments(self.options)]
-        begin = time.monotonic()
         with open(self.run / 'output', 'ab') as output:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                                             start_new_session=True, preexec_fn=dies_with_us(self.limit))
+
+    def start(self):
+        """Starts the server and waits until it answers; started_in is how long that took."""
+        begin = time.monotonic()
+        self.launch()
         while True:
             try:
                 with self.connect() as connection:
@@ -151,14 +155,14 @@ class Server:
         shutil.rmtree(self.run, ignore_errors=True)
 
 
-def make_system_tables(build, data):
-    """An empty data directory with the server's own tables."""
+def make_system_tables(build, data, options=()):
+    """An empty data directory with the server's own tables; `options` are those of the command line."""
     data.mkdir(parents=True)
     tables = ''.join(build.script(name).read_text(encoding='utf-8')
                      for name in ('system_tables', 'performance_tables'))
     with tempfile.TemporaryDirectory(prefix='millrace-bench-') as tmpdir:
         command = [*build.command, '--no-defaults', '--bootstrap', *build.places(), f'--datadir={data}',
-                   f'--tmpdir={tmpdir}', *(['--user=root'] if os.getuid() == 0 else []), '--skip-log-bin']
+                   f'--tmpdir={tmpdir}', *(['--user=root'] if os.getuid() == 0 else []), '--skip-log-bin', *options]
         done = subprocess.run(command, input='CREATE DATABASE mysql;\nUSE mysql;\n' + tables, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, preexec_fn=dies_with_us())
     if done.returncode:

@@ -95,9 +95,8 @@ def figure(results):
 def caption(result):
     """What one suite's rows are, in a few words."""
     parts = list(dict.fromkeys(words.measure(case['measure']) for case in result.data['cases']))
-    limit = result.data['limit']['iops']
     rounds = {words.rounds(case) for case in result.data['cases']}
-    return ', '.join([*parts, *(rounds if len(rounds) == 1 else []), *([f'held to {limit:,} IOPS'] if limit else [])])
+    return ', '.join([*parts, *(rounds if len(rounds) == 1 else [])]) + words.limit(result.data)
 
 
 def write(top, paths):
@@ -106,7 +105,7 @@ def write(top, paths):
     results = [ResultSet(path) for path in paths]
     label = f'Speed beside {results[0].builds[0]}, suite by suite, with confidence intervals'
     text = svg.render(figure(results), 'headline', label)
-    sets = ', '.join(f'[{result.data["suite"]}]({os.path.relpath(result.path.resolve(), top)}/index.html)' for result in results)
+    sets = ', '.join(f'[{result.data["suite"]}{words.limit(result.data)}]({os.path.relpath(result.path.resolve(), top)}/index.html)' for result in results)
     lines = f'![{label}](docs/headline.svg)\n\nMeasured: {sets}; how: [docs/benchmarks.md](docs/benchmarks.md).'
     readme = Path(top) / 'README.md'
     old = readme.read_text(encoding='utf-8')

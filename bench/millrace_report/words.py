@@ -73,11 +73,15 @@ def subject(suite):
         return ''
 
 
+def limit(data):
+    """What the storage was held to, to be added to a list; empty where it had no limit."""
+    return f', held to {data["limit"]["iops"]:,} IOPS' if data['limit']['iops'] else ''
+
+
 def machine(data):
     """The machine in one line."""
     m = data['machine']
-    limit = f', held to {data["limit"]["iops"]:,} IOPS' if data['limit']['iops'] else ''
-    return f'{m["cores"]} cores, {amount(m["memory_bytes"])}, {m["cpu"]}, {m["disk"]["filesystem"]}{limit}'
+    return f'{m["cores"]} cores, {amount(m["memory_bytes"])}, {m["cpu"]}, {m["disk"]["filesystem"]}{limit(data)}'
 
 
 def seconds(value):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from millrace.kept import digest
 from millrace.patchfile import is_test
+from millrace.progress import ninja
 from millrace.road import RoadError
 from millrace.series import TOP
 
@@ -63,8 +64,8 @@ class BuildTree:
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             for line in process.stdout:
                 file.write(line)
-                if step := re.match(r'\[(\d+)/(\d+)\]', line):
-                    tell(int(step[1]), int(step[2]))
+                if step := ninja(line):
+                    tell(*step)
         return process.returncode == 0
 
     def prepare(self, say):

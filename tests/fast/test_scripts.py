@@ -2,6 +2,7 @@
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_shellcheck():
 
 
 @pytest.mark.parametrize('path', [path for path in tracked()
-                                  if path.parent.name in ('bench', 'build', 'scripts') and path.stat().st_mode & 0o100],
+                                  if path.parent.name in ('bench', 'build', 'scripts', 'crash') and path.stat().st_mode & 0o100],
                          ids=lambda path: f'{path.parent.name}/{path.name}')
 def test_every_command_says_how_it_is_used(path):
     assert 'Usage: ' in path.read_text()[:400]
@@ -43,6 +44,20 @@ def test_help_names_every_target(checkout):
     assert not {target for target in targets if f'make {target} ' not in text and not target.startswith('setup')}
     for variable in ('TREE', 'PATCHES', 'VERSION', 'TARBALL'):
         assert variable in text
+
+
+def test_progress_is_told_while_the_build_runs():
+    """In the second line after the interval, while the build still writes: no tool on the way waits for a whole block."""
+    with subprocess.Popen([TOP / 'build/progress', 'deb', '1'], text=True, bufsize=1, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as progress:
+        progress.stdin.write('-- Configuring done\n[1/41] Building CXX object a\n')
+        time.sleep(2)
+        progress.stdin.write('[21/41] Building CXX object b\n')
+        told = re.fullmatch(r'deb: 21 of 41, about (\d+) s left\n', progress.stdout.readline())
+        assert 1 <= int(told[1]) <= 4
+        progress.stdin.write('[22/41] Building CXX object c\nlibtool: done\n')
+        progress.stdin.close()
+        assert progress.stdout.read() == '' and progress.wait() == 0
 
 
 def test_the_tables_are_made_from_the_headers():

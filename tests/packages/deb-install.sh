@@ -339,7 +339,9 @@ refused() {
 if dpkg --compare-versions "$line" lt "$theirs_line"; then
 	data_sums >"$scratch/data"
 	check "downgrade: ours is refused, with the reason, and the data are as they were" refused
-	check "downgrade: apt installs theirs again" apt -o Dpkg::Options::=--force-confold install mariadb-server
+	# their provider, too, whose configuration stayed when apt took it away for ours: mariadb-server recommends it
+	check "downgrade: apt installs theirs again" \
+		apt -o Dpkg::Options::=--force-confold install mariadb-server mariadb-plugin-provider-lz4
 	check "downgrade: the edited 50-server.cnf is as it was" kept
 	check "downgrade: data and settings are there" theirs_still
 	exit "$failed"

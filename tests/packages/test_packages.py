@@ -43,7 +43,8 @@ def test_the_src_rpm_unpacks_to_the_patched_tree(tmp_path):
                    check=True, capture_output=True)
     spec = next((tmp_path / 'SPECS').glob('*.spec'))
     subprocess.run(['rpmbuild', '--nodeps', '-D', f'_topdir {tmp_path}', '-bp', spec], check=True, capture_output=True)
-    unpacked = next((tmp_path / 'BUILD').glob('mariadb-*'))
+    # in a directory of the package's own from rpm 4.20 on
+    [unpacked] = [*(tmp_path / 'BUILD').glob('mariadb-*'), *(tmp_path / 'BUILD').glob('*-build/mariadb-*')]
     done = subprocess.run(['diff', '-rq', '--no-dereference', '-x', '.pc', '-x', 'builddir-*', '-x', 'debian',
                            source, unpacked], text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout[:4000]
