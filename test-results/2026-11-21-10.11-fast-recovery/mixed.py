@@ -31,11 +31,11 @@ if encrypted:
                     'innodb_encryption_rotate_key_age': 0,
                     'innodb_encrypt_log': dice.choice(['ON', 'OFF'])})
 run = {'innodb_log_file_size': '128M', 'innodb_buffer_pool_size': dice.choice(['64M', '256M', '256M']),
-       'innodb_max_undo_log_size': '10M', 'innodb_purge_rseg_truncate_frequency': 1, 'innodb_log_buffer_size': '16M',
+       'innodb_max_undo_log_size': '10M', 'loose_skip_ssl': None, 'loose_innodb_purge_rseg_truncate_frequency': 1, 'innodb_log_buffer_size': '16M',
        'innodb_flush_log_at_trx_commit': dice.choice([0, 1]), 'innodb_max_dirty_pages_pct_lwm': 0,
        'innodb_immediate_scrub_data_uncompressed': dice.choice(['ON', 'OFF']), 'innodb_stats_persistent': 'OFF',
        'innodb_adaptive_flushing': 'OFF', 'innodb_max_dirty_pages_pct': '99.9',
-       'innodb_change_buffering': dice.choice(['none', 'all']), 'innodb_fast_shutdown': 0}
+       'loose_innodb_change_buffering': dice.choice(['none', 'all']), 'innodb_fast_shutdown': 0}
 make_system_tables(build, home / 'data')
 FORMATS = ['', 'ROW_FORMAT=REDUNDANT', 'ROW_FORMAT=COMPRESSED', 'ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4', 'PAGE_COMPRESSED=1',
            'ROW_FORMAT=COMPACT'] + ['ENCRYPTED=YES', 'PAGE_COMPRESSED=1 ENCRYPTED=YES'] * encrypted
