@@ -149,6 +149,9 @@ enabled() {
 }
 
 mkdir -p "$archives/partial"
+# apt ends where another one is in its archives: the other tree's test waits here
+exec 9> "$cache/lock"
+flock 9
 if [ ! -f "$base" ]; then
 	sources=$(grep -lsE "(^|[[:space:]])$suite([[:space:]]|$)" /etc/apt/sources.list /etc/apt/sources.list.d/* || true)
 	[ -n "$sources" ] ||
