@@ -112,10 +112,12 @@ EOF
 # The base: a minimal Debian, perl and rsync for the suite and the scripts, and the
 # packages of this machine that have the libraries ours were linked to here.
 make_root() {
-    local include sources
+    local include sources libraries
+    # whole, as whoever stops reading from a pipe kills the writer, and pipefail the script
+    libraries=$(ldconfig -p)
     include=$(rpm -qp --requires "${packages[@]}" | sed -n 's/^\(lib[^(]*\.so\.[^(]*\)(.*/\1/p' | sort -u \
         | while read -r soname; do
-            ldconfig -p | awk -v so="$soname" '$1 == so { print $NF; exit }'
+            awk -v so="$soname" '$1 == so { print $NF; exit }' <<< "$libraries"
         done | while read -r path; do
             dpkg-query -S "$path" 2> /dev/null || dpkg-query -S "/usr$path" 2> /dev/null || dpkg-query -S "*/${path##*/}"
         done | cut -d: -f1 | sort -u | paste -sd, -)
@@ -138,14 +140,15 @@ make_root() {
 # Debian's packages are not in rpm's database: each thing required of the
 # distribution must be there all the same, and nothing else may be missing.
 requirements() {
-    local missing name status=0
+    local missing name libraries status=0
+    libraries=$(enter ldconfig -p)
     missing=$(in_root -i --test "${packages[@]}" 2>&1) && { echo "nothing was missing?"; return 1; }
     echo "$missing" | sed -n 's/^[[:space:]]*\(.*\) is needed by .*/\1/p' | sort -u > "$scratch/missing"
     [ -s "$scratch/missing" ] || { echo "$missing"; return 1; }
     while read -r name _; do
         case $name in
             /*) [ -e "$root$name" ] ;;
-            lib*.so.*) enter ldconfig -p | grep -qF "	${name%%(*} " ;;
+            lib*.so.*) grep -qF "	${name%%(*} " <<< "$libraries" ;;
             ld-linux*) [ -e "$root/lib64/${name%%(*}" ] ;;
             perl\(*) name=${name#perl(}; enter perl -e "require ${name%)}" ;;
             # of every glibc that RPM distributions have
