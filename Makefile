@@ -57,11 +57,13 @@ reproduce: packages             ## build the packages again elsewhere, compiled 
 	@scripts/reproduce
 lint: setup-tests               ## the fast tests only: scripts, headers, series
 	@$(PYTEST) tests/fast
-.PHONY: prove prove-tests
+.PHONY: prove prove-tests upstream-suites
 prove: setup-tests              ## every subset applies, what applies compiles without new warnings, for all trees
 	@scripts/prove-series $(PROVEN)
 prove-tests: setup-tests        ## make prove, and each patch's tests fail without it and pass with it (slow)
 	@scripts/prove-series --tests $(PROVEN)
+upstream-suites: setup-tests setup ## whole suites of upstream's tests with the series (slow): SUITE= for one
+	@scripts/upstream-suites $(SUITE)
 docs:                           ## write the tables of patches in README.md and docs/patches/
 	@scripts/patches-table --write
 clean:                          ## remove what was built (not what was downloaded)
