@@ -13,8 +13,11 @@ from millrace_bench.server import dies_with_us
 FAST = 'innodb_fast_recovery'
 # the recovering server does as little else as it can, and all purge at the end: what it writes then is not compared
 QUIET = {'innodb_undo_log_truncate': 'OFF', 'innodb_stats_persistent': 'OFF', 'innodb_encryption_threads': '0', 'innodb_fast_shutdown': '0'}
-ORPHAN = 'Clustered index record not found'          # MDEV-29823: how many depends on purge
+LEFT = re.compile('Clustered index record not found|Unpurged clustered index record')    # to purge; MDEV-29823
+# what upstream refuses after a kill, though nothing is lost: a file that the log was to make, and that is too short yet to be a
+# tablespace; the copy of a file that was being imported
 SHORT = re.compile(r"The size of tablespace file '(.*?)' is only")
+COPIED = re.compile(r'Cannot open filepath: (\S+?)\.? which uses the same space ID')
 AWAY = re.compile(r'discarded|Got error 194|is missing|does not exist|doesn\'t exist in engine')
 PREPARE_SECONDS = 900
 
@@ -52,6 +55,8 @@ def statistics(text):
 def read_tables(server):
     """What can be read from all tables: the rows, each index, the full-text index, and CHECK TABLE ... EXTENDED."""
     found = {}
+    with server.connect() as connection:
+        connection.query('SET GLOBAL innodb_max_purge_lag_wait=0')
     for schema in (SCHEMA, MIXED):
         with server.connect(schema) as connection:
             def ask(*what, connection=connection, schema=schema):
@@ -67,7 +72,7 @@ def read_tables(server):
                 ask(table, f'CHECKSUM TABLE `{table}`')
                 ask(table, f'CHECK TABLE `{table}` EXTENDED', 'CHECK')
                 checked = found[f'{schema}.{table}', 'CHECK']
-                found[f'{schema}.{table}', 'CHECK'] = [row[2:] for row in checked if ORPHAN not in row[3]] \
+                found[f'{schema}.{table}', 'CHECK'] = [row[2:] for row in checked if not LEFT.search(row[3])] \
                     if isinstance(checked, list) else checked
             for table, index, kind in indexes:
                 if kind == 'FULLTEXT':
@@ -108,13 +113,12 @@ def interrupt(home, options, seconds):
     return ''
 
 
-def mend(home, log):
-    """Removes the file that a kill left while the log was to make it, too short to be a tablespace: upstream refuses it,
-    too.  How many there were."""
-    short = [home.data / name for name in SHORT.findall(log)]
-    for path in short:
+def remove(home, pattern, log):
+    """Removes the files that a refusal names; how many there were."""
+    files = [home.data / name for name in pattern.findall(log)]
+    for path in files:
         path.unlink()
-    return len(short)
+    return len(files)
 
 
 def backup_program(build):
