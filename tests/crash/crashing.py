@@ -2,9 +2,11 @@
 
 A server is one of the benchmarks' (bench/millrace_bench/server.py): an unpacked build, started with options.
 """
+import copy
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,6 +26,7 @@ FORMATS = {
 }
 SCHEMA = 'crash'    # faults.c knows it
 LARGEST_ZIP_PAGE = 16384
+LAYOUT = ('innodb_page_size', 'innodb_undo_tablespaces')    # options that new data are made with
 
 
 class Wrong(Exception):
@@ -52,7 +55,7 @@ class Home:
             'skip_ssl': None,    # 11.8 makes a key at each start
             'plugin_maturity': 'unknown', 'plugin_load_add': 'file_key_management',
             'file_key_management_filename': str(key), 'innodb_encrypt_log': 'ON', **options}
-        make_system_tables(self.build, self.data, arguments({'innodb_page_size': page_size}))
+        make_system_tables(self.build, self.data, arguments({name: self.options[name] for name in LAYOUT if name in self.options}))
         (self.data / SCHEMA).mkdir()
         self._fault = self.place / 'fault'
         self.faulty = Build(self.build.name, build)
@@ -66,6 +69,16 @@ class Home:
     def server(self, faulty=True):
         """A server over the data, not started yet; a faulty one does what fault() says."""
         return Server(self.faulty if faulty else self.build, self.data, self.options)
+
+    def copy(self, place, build, options=()):
+        """The same for another build, or with other options, over a copy of the data of a server that does not run."""
+        other = copy.copy(self)
+        other.place, other.data, other.build, other.faulty = Path(place), Path(place) / 'data', build, build
+        other.options = {**self.options, **dict(options)}
+        shutil.rmtree(other.place, ignore_errors=True)
+        other.place.mkdir(parents=True)
+        subprocess.run(['cp', '-a', '--sparse=always', self.data, other.data], check=True)
+        return other
 
     def fault(self, what):
         """From now on, faulty servers do this (faults.c)."""
@@ -95,6 +108,14 @@ class Home:
     def remove(self):
         """All of it, where nothing went wrong."""
         shutil.rmtree(self.place)
+
+
+def killed_in_recovery(server, seconds):
+    """Ends a server that many seconds after it was started: while it recovers, or just after."""
+    server.launch()
+    time.sleep(seconds)
+    server.check()
+    server.kill()
 
 
 def check_tables(connection, names):

@@ -1,13 +1,28 @@
 """A short run of each command in tests/crash/, and that they find what they are for."""
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from conftest import TOP
 
+sys.path.insert(0, str(TOP / 'tests/crash'))
 # nothing writes the log, so that what was committed is only in memory
 LOSES = ('--innodb-flush-log-at-trx-commit=0', '--innodb-flush-log-at-timeout=2700', '--innodb-buffer-pool-size=256M',
          '--innodb-log-file-size=256M', '--innodb-log-buffer-size=128M', '--innodb-max-dirty-pages-pct=99')
+
+# a server whose fast recovery loses the end of the log
+LOSING = """#!/bin/bash
+for word; do
+    [[ $word = --datadir=* ]] && log=${word#*=}/ib_logfile0
+    [[ $word = --innodb_fast_recovery=ON ]] && fast=yes
+done
+# what follows the first 128 KiB of it
+[ -z "$fast" ] || dd if=/dev/zero of="$log" bs=4096 seek=32 count=8000 conv=notrunc status=none
+exec %s "$@"
+"""
 
 
 def crash(command, *arguments):
@@ -41,6 +56,62 @@ def test_a_torn_write_without_doublewrite_is_found(server_tree, tmp_path):
     done = crash('torn-write', server_tree, '--from', 3, '--step', 600, '--data', tmp_path / 'data', '--innodb-doublewrite=0',
                  '--innodb-flush-neighbors=2')
     assert done.returncode == 1 and 'WRONG: cut 3: ' in done.stderr, done.stdout + done.stderr
+
+
+def test_recovery_is_compared_with_vanilla(server_tree, tmp_path):
+    done = crash('compare-recovery', server_tree, server_tree, '--crashes', 1, '--seed', 40, '--data', tmp_path / 'data')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'pages compared' in done.stdout and '1 damaged logs prepared' in done.stdout
+    assert '1 crashes, nothing different' in done.stdout and not (tmp_path / 'data').exists()
+
+
+def test_a_recovery_that_loses_something_is_found(server_tree, tmp_path):
+    losing = tmp_path / 'losing'
+    shutil.copytree(server_tree, losing, copy_function=lambda source, target: Path(target).symlink_to(source),
+                    ignore=shutil.ignore_patterns('mysql-test', 'mariadb-test'))
+    (losing / 'libexec/mariadbd').unlink()
+    (losing / 'libexec/mariadbd').write_text(LOSING % (server_tree / 'libexec/mariadbd'))
+    (losing / 'libexec/mariadbd').chmod(0o755)
+    done = crash('compare-recovery', losing, server_tree, '--crashes', 1, '--seed', 3, '--data', tmp_path / 'data')
+    assert done.returncode == 1 and 'DIFFERENT after 1 of 1 crashes: 3' in done.stderr, done.stdout + done.stderr
+    assert 'small: killed' in done.stdout and 'DIFFERENT: ' in done.stdout
+    assert (tmp_path / 'data/different-3/crashed/data/ibdata1').exists()
+
+
+def test_a_page_that_differs_is_found_or_explained(server_tree, tmp_path):
+    import pages
+    from crashing import Home
+    page_size, table = 16384, 'mysql/innodb_table_stats.ibd'
+    home = Home(server_tree, tmp_path / 'one', page_size, {})
+    other = home.copy(tmp_path / 'other', home.build)
+    system = pages.File(home.data / pages.SYSTEM, page_size)
+    root, unused, beyond_all = 3, system.pages - 1, 1 << 50
+
+    def change(name, page):
+        """Changes one bit of a page, or changes it back."""
+        with open(other.data / name, 'r+b') as file:
+            file.seek(page * page_size + 9000)
+            byte = file.read(1)[0]
+            file.seek(-1, 1)
+            file.write(bytes([byte ^ 1]))
+
+    def found(recovered=None):
+        compared = pages.compare(home.data, other.data, page_size, recovered)
+        return [line.split(':')[0] for line in compared.different], dict(compared.explained)
+
+    lsn = pages.number((home.data / table).read_bytes()[root * page_size:][pages.LSN])
+    assert found() == ([], {})
+    change(table, root)
+    assert found() == found(beyond_all) == ([f'{table} page {root}'], {})
+    assert found(lsn - 1) == ([], {'changed since': 1})
+    change(table, root)
+    change(pages.SYSTEM, unused)
+    assert found() == ([f'{pages.SYSTEM} page {unused}'], {}) and found(beyond_all) == ([], {'free': 1})
+    change(pages.SYSTEM, unused)
+    change(pages.SYSTEM, min(system.doublewrite()))
+    assert found() == ([], {'doublewrite': 1})
+    (other.data / table).unlink()
+    assert found() == ([table], {'doublewrite': 1})
 
 
 def test_wrong_usage_is_said(server_tree, tmp_path):

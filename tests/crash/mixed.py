@@ -1,0 +1,140 @@
+"""A load of everything that writes pages, or makes, renames and removes files, at random.
+
+What a client does next depends on the seed and on its number alone; how far it comes until the server is gone does not.
+"""
+import collections
+import random
+import shutil
+import threading
+
+from ledger import GONE
+from millrace_bench.client import SqlError
+
+SCHEMA = 'mixed'
+TABLES, CLIENTS = 6, 5
+FORMATS = ('', 'ROW_FORMAT=REDUNDANT', 'ROW_FORMAT=COMPACT', 'PAGE_COMPRESSED=1', 'ENCRYPTED=YES',
+           'ENCRYPTED=YES PAGE_COMPRESSED=1')
+ZIP = ('ROW_FORMAT=COMPRESSED', 'ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=2', 'ENCRYPTED=YES ROW_FORMAT=COMPRESSED')
+LARGEST_ZIP_PAGE = 16384
+POOLS = (48, 64, 128, 256)    # MiB
+TEXTS = ('REPEAT(MD5(RAND()), 20)', "REPEAT('x', 900)", 'HEX(RANDOM_BYTES(400))')
+ROWS = 20_000
+
+
+class Load:
+    """Clients on one server; `done` counts what they did, by its kind."""
+
+    def __init__(self, seed, page_size):
+        self.seed = seed
+        self.formats = FORMATS + (ZIP if page_size <= LARGEST_ZIP_PAGE else ())
+        self.done = collections.Counter()
+        self._steps = {'transaction': (50, self._transaction), 'full-text': (8, self._full_text), 'table': (14, self._table),
+                       'ALTER': (11, self._alter), 'TRUNCATE': (4, self._truncate), 'import': (4, self._import),
+                       'CREATE SELECT': (5, self._copied), 'resize': (2, self._resize), 'purge': (2, self._purge)}
+
+    def create(self, server):
+        """The tables."""
+        dice = random.Random(f'{self.seed} tables')
+        with server.connect() as connection:
+            connection.query(f'CREATE DATABASE {SCHEMA}')
+            connection.query(f'USE {SCHEMA}')
+            for number in range(TABLES):
+                connection.query(f'CREATE TABLE t{number}(a INT PRIMARY KEY, b INT, c LONGTEXT, KEY(b), KEY(c(50))) '
+                                 f'ENGINE=InnoDB {dice.choice(self.formats)}')
+            connection.query('CREATE TABLE f(id INT AUTO_INCREMENT PRIMARY KEY, words TEXT, FULLTEXT(words)) ENGINE=InnoDB')
+
+    def start(self, server):
+        """Lets the clients work until the server is gone; what waits for them."""
+        threads = [threading.Thread(target=self._work, args=(server, number)) for number in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+
+        def join():
+            for thread in threads:
+                thread.join()
+        return join
+
+    def _work(self, server, number):
+        dice = random.Random(f'{self.seed} client {number}')
+        kinds, weights = zip(*((kind, weight) for kind, (weight, _) in self._steps.items()))
+        try:
+            with server.connect(SCHEMA) as connection:
+                connection.query('CREATE TEMPORARY TABLE tmp(a INT PRIMARY KEY, b BLOB) ENGINE=InnoDB')
+                for count in range(1_000_000):
+                    kind = dice.choices(kinds, weights)[0]
+                    self._steps[kind][1](lambda statement: try_query(connection, statement), dice, f'{number}_{count}', server)
+                    self.done[kind] += 1
+        except SqlError:
+            pass    # it is gone
+
+    def _transaction(self, do, dice, _, __):
+        table, low, text = f't{dice.randrange(TABLES)}', dice.randrange(ROWS), dice.choice(TEXTS)
+        do('BEGIN')
+        do(f'INSERT IGNORE INTO {table}(a, b, c) SELECT seq, seq % 1000, {text} FROM seq_{low}_to_{low + dice.choice((5, 50, 500))}')
+        do(f'UPDATE {table} SET b=b+1, c={text} WHERE a BETWEEN {low} AND {low + 100}')
+        do(f'DELETE FROM {table} WHERE a BETWEEN {low + 30} AND {low + dice.choice((35, 300))}')
+        do("INSERT IGNORE INTO tmp SELECT seq, REPEAT('t', 500) FROM seq_1_to_50")
+        do('DELETE FROM tmp')
+        do(dice.choice(('COMMIT', 'COMMIT', 'ROLLBACK')))
+
+    def _full_text(self, do, dice, _, __):
+        for _ in range(10):
+            do(f"INSERT INTO f(words) VALUES ('w{dice.randrange(50)} w{dice.randrange(500)} common')")
+        do(f'DELETE FROM f WHERE id % 50 = {dice.randrange(50)}')
+
+    def _table(self, do, dice, name, _):
+        table = f's{name.partition("_")[0]}_{dice.randrange(4)}'
+        do(f'CREATE TABLE {table}(a INT PRIMARY KEY, b INT, c TEXT, KEY(b)) ENGINE=InnoDB {dice.choice(self.formats)}')
+        do(f'INSERT INTO {table} SELECT seq, seq, {dice.choice(TEXTS)} FROM seq_1_to_{dice.choice((10, 1000))}')
+        do(dice.choice((f'DROP TABLE {table}', f'DROP TABLE {table}', f'TRUNCATE TABLE {table}', f'RENAME TABLE {table} TO {table}r',
+                        f'DROP TABLE IF EXISTS {table}r', f'ALTER TABLE {table} DISCARD TABLESPACE', 'DO 0')))
+
+    def _alter(self, do, dice, name, _):
+        table, before = f't{dice.randrange(TABLES)}', f'{name.partition("_")[0]}_{dice.randrange(4)}'
+        do(f'ALTER TABLE {table} ' + dice.choice((
+            f'ADD COLUMN x{before} INT DEFAULT {dice.randrange(99)}, ALGORITHM=INSTANT',
+            f'ADD COLUMN x{before} INT DEFAULT {dice.randrange(99)} FIRST, ALGORITHM=INSTANT',
+            f'DROP COLUMN x{before}', 'FORCE', 'FORCE, ALGORITHM=COPY', f'ADD INDEX i{before}(b)', f'DROP INDEX i{before}',
+            dice.choice(('ROW_FORMAT=DYNAMIC', 'ROW_FORMAT=REDUNDANT', 'ENCRYPTED=YES', 'ENCRYPTED=NO')))))
+
+    def _truncate(self, do, dice, _, __):
+        do(f'TRUNCATE TABLE t{dice.randrange(TABLES)}')
+
+    def _import(self, do, dice, name, server):
+        """The files of a table into another one."""
+        place, table = server.data / SCHEMA, f'p{name}'
+        options = dice.choice(self.formats)
+        do(f'CREATE TABLE {table}(a INT PRIMARY KEY, b INT, c TEXT, KEY(b)) ENGINE=InnoDB {options}')
+        do(f'INSERT INTO {table} SELECT seq, seq, {dice.choice(TEXTS)} FROM seq_1_to_{dice.choice((10, 1000))}')
+        do(f'CREATE TABLE {table}i LIKE {table}')
+        do(f'ALTER TABLE {table}i DISCARD TABLESPACE')
+        do(f'FLUSH TABLES {table} FOR EXPORT')
+        try:
+            for suffix in ('ibd', 'cfg'):
+                shutil.copy2(place / f'{table}.{suffix}', place / f'{table}i.{suffix}')
+        except FileNotFoundError:
+            pass    # the table could not be made, or the server is gone
+        do('UNLOCK TABLES')
+        do(f'ALTER TABLE {table}i IMPORT TABLESPACE')
+        do(f'UPDATE {table}i SET b=b+1 WHERE a % 3 = 0')
+        do(f'DROP TABLE {dice.choice((table, table + "i"))}')
+
+    def _copied(self, do, dice, name, _):
+        do(f'CREATE OR REPLACE TABLE k{name.partition("_")[0]} ENGINE=InnoDB AS SELECT a, b, c FROM t{dice.randrange(TABLES)} LIMIT 2000')
+
+    def _resize(self, do, dice, _, __):
+        do(f'SET GLOBAL innodb_buffer_pool_size={dice.choice(POOLS)}*1048576')
+
+    def _purge(self, do, dice, _, __):
+        """Undo log that is not needed any more, so that its tablespaces can be truncated."""
+        do('SET GLOBAL innodb_purge_rseg_truncate_frequency=1')
+        do(f'UPDATE t{dice.randrange(TABLES)} SET c=CONCAT(c, b)')
+
+
+def try_query(connection, statement):
+    """What cannot be done at the moment is left out."""
+    try:
+        connection.query(statement)
+    except SqlError as error:
+        if error.number in GONE:
+            raise
