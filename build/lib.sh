@@ -146,7 +146,7 @@ choose_patches() {
 use_ccache() {
     export CCACHE_BASEDIR=$SOURCE CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros,locale
     export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
-    export MILLRACE_LAUNCHER=ccache
+    export MILLRACE_LAUNCHER=$TOP/build/cached-compiler
     JOBS=${JOBS:-$(nproc)}
     export DEB_BUILD_OPTIONS="parallel=$JOBS nocheck"
 }

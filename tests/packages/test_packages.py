@@ -86,3 +86,26 @@ def test_configured_again_it_is_the_same():
     subprocess.run(['cmake', builddir], check=True, capture_output=True)
     again = state()
     assert [name for name in before if before[name] != again[name]] == []
+
+
+def test_no_source_depends_on_the_places_through_another_file():
+    """build/cached-compiler lets a format have another's object if its source does not name a place of the
+    installation.  So what sources include may give such a name a value, and nothing more."""
+    source = next((TOP / 'work' / TREE / 'all').glob('mariadb-*'))
+    names = re.search("^places='(.*)'$", (TOP / 'build/cached-compiler').read_text(), re.MULTILINE)[1]
+    elsewhere = ['.pc', 'builddir-*', 'debian', 'mysql-test', 'connect', 'columnstore', 'mroonga', 'rocksdb', 'spider']
+    code = [*(f'--include=*.{kind}' for kind in ('c', 'cc', 'cpp', 'h', 'hh', 'hpp', 'i', 'ic', 'inc', 'inl', 'yy', 'in')),
+            '--exclude=lib_sql.cc']    # of the embedded server, which is not built
+
+    def grep(*arguments):
+        done = subprocess.run(['grep', '-rE', *code, *(f'--exclude-dir={name}' for name in elsewhere), *arguments, '.'],
+                              cwd=source, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+    included = {re.split('["</]', line)[-1] for line in grep('-ho', r'^\s*#\s*include\s*[<"][^>"]+')}
+    assert len(included) > 500
+    naming = [line.split(':', 1) for line in grep('-wH', names)]
+    assert {'./sql/mysqld.cc', './mysys/my_default.c', './sql/unireg.h'} <= {name for name, _ in naming}
+    value = re.compile(rf'\s*#\s*(ifndef|define|undef|cmakedefine)\s+({names})\b')
+    assert [(name, line) for name, line in naming
+            if name.rsplit('/', 1)[-1].removesuffix('.in') in included and not value.match(line)] == []
