@@ -9,9 +9,11 @@ import pytest
 from conftest import TOP
 
 sys.path.insert(0, str(TOP / 'tests/crash'))
-# nothing writes the log, so that what was committed is only in memory
+# nothing writes the log, so that what was committed is only in memory: no commit, no full buffer, and no page that
+# is written because of its age or because it is dirty
 LOSES = ('--innodb-flush-log-at-trx-commit=0', '--innodb-flush-log-at-timeout=2700', '--innodb-buffer-pool-size=256M',
-         '--innodb-log-file-size=256M', '--innodb-log-buffer-size=128M', '--innodb-max-dirty-pages-pct=99')
+         '--innodb-log-file-size=1G', '--innodb-log-buffer-size=512M', '--innodb-max-dirty-pages-pct=99',
+         '--innodb-adaptive-flushing-lwm=70')
 
 # a server whose fast recovery loses the end of the log
 LOSING = """#!/bin/bash
