@@ -1,25 +1,27 @@
 """The record of what was proven, in test-results/proofs/<tree>.json, which is committed.
 
-A proof is about the change that one patch makes, on what it needs ('patch'), with the
-tests that it names ('tests'), about those of the whole series ('series'), or about
-the files of the series, headers and all ('files'), on one tarball.  It stands under
-the hash of just that: a patch that changed is not proven until it is proven again, and
-a better Description takes nothing back.
+A proof is about the change that one patch makes, on what it needs ('patch'), about what
+of it is compiled ('source'), with the tests that it names ('tests'), about those of the
+whole series ('series', 'sources'), or about the files of the series, headers and all
+('files'), on one tarball.  It stands under the hash of just that: a patch that changed is
+not proven until it is proven again, but a better Description takes nothing back, nor does
+another test what the compiler said.
 """
+import dataclasses
 import json
 
-from millrace import series
+from millrace import diff, series
 from millrace.header import read_header
 from millrace.kept import digest
-from millrace.patchfile import read
+from millrace.patchfile import is_test, read
 
 # what is proven of a patch, as the table names it: what the proof is about
 PROOFS = {
     'applies alone': 'patch',
     'in every subset': 'series',
     'refresh': 'files',
-    'builds alone': 'patch',
-    'with the others': 'series',
+    'builds alone': 'source',
+    'with the others': 'sources',
     'tests': 'tests',
 }
 
@@ -29,16 +31,24 @@ def record_file(tree):
     return series.TOP / 'test-results/proofs' / f'{tree}.json'
 
 
+def compiled(file):
+    """What a patch does to files that are compiled or configure, as what JSON can say."""
+    return [dataclasses.astuple(each) for each in diff.parse(diff.split(diff.read(file))[1]) if not is_test(each.path)]
+
+
 def keys(tree, sha256):
     """{patch: {proof: the key of what it is about now}}, `sha256` the tarball's."""
     needs = series.depends(tree)
     patches = {name: read(series.patch_file(tree, name)) for name in needs}
     changes = {name: patch.change for name, patch in patches.items()}
+    sources = {name: compiled(patch.file) for name, patch in patches.items()}
     about = {}
     for name, patch in patches.items():
-        on = [(needed, changes[needed]) for needed in series.closure([name], needs)]
-        about[name] = {'patch': on, 'tests': [on, read_header(patch.file).fields['Test']],
-                       'series': list(changes.items()), 'files': [(of, each.sha256) for of, each in patches.items()]}
+        chain = series.closure([name], needs)
+        on = [(needed, changes[needed]) for needed in chain]
+        about[name] = {'patch': on, 'source': [(needed, sources[needed]) for needed in chain],
+                       'tests': [on, read_header(patch.file).fields['Test']],
+                       'series': list(changes.items()), 'sources': list(sources.items()), 'files': [(of, each.sha256) for of, each in patches.items()]}
     return {name: {proof: digest(sha256, about[name][what])[:16] for proof, what in PROOFS.items()} for name in needs}
 
 
