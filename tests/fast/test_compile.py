@@ -54,6 +54,9 @@ def test_what_applies_compiles(maker):
 
     patch = maker.checkout.path / 'patches/tiny/header.patch'
     patch.write_text(patch.read_text().replace('SELECT 1', 'SELECT 2'))
+    maker.checkout.run('scripts/patches-table', '--write')
+    table = (maker.checkout.path / 'docs/patches/README.md').read_text()
+    assert '| header | tiny | yes | not proven | not proven | not proven | yes | yes | not proven |' in table
     status, text, _ = run(maker)
     assert status == 0 and (source / 'builddir-prove/.ninja_log').read_bytes() == ninja, 'a test is not compiled'
     assert '| moves | tiny | yes | yes | yes | yes | yes | yes | not proven |' in (maker.checkout.path / 'docs/patches/README.md').read_text()
