@@ -33,6 +33,15 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def path_without(directory, *programs):
+    """A PATH on which these programs do nothing but fail: what succeeds with it has not used them."""
+    directory.mkdir()
+    for name in programs:
+        (directory / name).write_text(f'#!/bin/sh\necho "{name} was run" >&2\nexit 125\n')
+        (directory / name).chmod(0o755)
+    return f'{directory}:{os.environ["PATH"]}'
+
+
 class Checkout:
     """A copy of the project in a directory of its own, free to be broken."""
 

@@ -2,13 +2,13 @@
 import itertools
 import json
 import os
+import resource
 import shutil
 import subprocess
-import time
 
 import pytest
 
-from conftest import TREE, unpack
+from conftest import TREE, path_without, unpack
 from millrace import apply, patchfile, prove, series
 from millrace.kept import Kept
 from patchmaker import PatchMaker, hunks, put, replace
@@ -27,10 +27,14 @@ OWN = {
 
 
 def run(checkout, *arguments, **variables):
-    """Proves the tree quickly: status, what was said, the result, and how long it took."""
-    begin = time.monotonic()
+    """Proves the tree quickly: status, what was said, the result, and what it took, in seconds of a processor: those of
+    a clock say more of what else the machine does."""
+    def used():
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+    before = used()
     status, text = checkout.run('scripts/prove-series', '--quick', TREE, *arguments, **variables)
-    took = time.monotonic() - begin
+    took = used() - before
     file = checkout.path / 'work' / TREE / 'prove/result.json'
     return status, text, json.loads(file.read_text()) if file.exists() else None, took
 
@@ -72,9 +76,9 @@ def test_seven_patches(seven, unpacked, tmp_path):
     assert any(subset.get('moved') for subset in result['subsets']), 'offsets are allowed, and these patches have some'
     known = facts(seven)
 
-    status, text, again, took = run(seven)
+    status, text, again, took = run(seven, PATH=path_without(tmp_path / 'idle', 'patch', 'quilt', 'tar'))
     print(f'again: {took:.2f} s')
-    assert status == 0 and took < 2, f'{took} s'
+    assert status == 0 and took < 2, f'{took} s; {text}'
     assert facts(seven) == known, 'nothing was done twice'
     assert again | {'seconds': 0} == result | {'seconds': 0}
     check_some_by_hand(seven, result, unpacked, tmp_path)
