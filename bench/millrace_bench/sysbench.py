@@ -13,6 +13,7 @@ from .errors import BenchError
 from .server import dies_with_us
 
 LUA = Path(__file__).resolve().parent.parent / 'lua'
+DYING_SECONDS = 60    # what a server that crashes may take to write its stack into the error log
 IGNORED = '1213,1205,1020'    # deadlock, lock wait timeout, record has changed: the event is taken again
 
 _INTERVAL = re.compile(r'^\[ (\d+)s \] thds: (\d+) tps: ([\d.]+)')
@@ -117,7 +118,7 @@ def run(server, name, action='run', each_second=None, limit_seconds=3600, killed
     if status:
         if status < 0 or 'Lost connection' in text or "Can't connect" in text or 'gone away' in text:
             try:
-                server.process.wait(5)
+                server.process.wait(DYING_SECONDS)
             except subprocess.TimeoutExpired:
                 pass
         server.check()
