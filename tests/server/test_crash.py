@@ -61,7 +61,10 @@ def test_a_torn_write_without_doublewrite_is_found(server_tree, tmp_path):
 
 
 def test_recovery_is_compared_with_vanilla(server_tree, tmp_path):
-    done = crash('compare-recovery', server_tree, server_tree, '--crashes', 1, '--seed', 40, '--data', tmp_path / 'data')
+    # A seed with a pool that has room for all locks, servers killed three times with the small pool and three times with
+    # the medium one, and --prepare not at all: a kill may tear a page there, which has no doublewrite buffer.  Nor are
+    # undo logs and ibdata1 encrypted: what was met by chance there is in test-results/2026-11-21-compare-recovery.
+    done = crash('compare-recovery', server_tree, server_tree, '--crashes', 1, '--seed', 612, '--data', tmp_path / 'data')
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'pages compared' in done.stdout and '1 damaged logs prepared' in done.stdout
     assert '1 crashes, nothing different' in done.stdout and not (tmp_path / 'data').exists()
@@ -76,7 +79,9 @@ def test_a_recovery_that_loses_something_is_found(server_tree, tmp_path):
     (losing / 'libexec/mariadbd').chmod(0o755)
     done = crash('compare-recovery', losing, server_tree, '--crashes', 1, '--seed', 3, '--data', tmp_path / 'data')
     assert done.returncode == 1 and 'DIFFERENT after 1 of 1 crashes: 3' in done.stderr, done.stdout + done.stderr
-    assert 'small: killed' in done.stdout and 'DIFFERENT: ' in done.stdout
+    # refused, or rows are missing: how far the kills in between let vanilla come
+    assert '  DIFFERENT: small pool, killed 4 times: ' in done.stdout, done.stdout
+    assert '  DIFFERENT: large pool, killed 0 times: ' in done.stdout, done.stdout
     assert (tmp_path / 'data/different-3/crashed/data/ibdata1').exists()
 
 
