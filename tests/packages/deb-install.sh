@@ -84,6 +84,8 @@ make_root() {
 	# installing starts nothing, as in an image build
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 	chmod +x "$root/usr/sbin/policy-rc.d"
+	# read by their init script and by ours: on a busy machine a start takes its time
+	echo MYSQLD_STARTUP_TIMEOUT=300 >"$root/etc/default/mariadb"
 }
 
 # apt ARGUMENT...: in $root; its output only where it fails
@@ -315,7 +317,7 @@ theirs_still() {
 # debian-start runs mariadb-upgrade in the background
 upgraded() {
 	with_server <<-EOF
-		for second in \$(seq 60); do
+		for second in \$(seq 300); do
 			! grep -sq '^$line' /var/lib/mysql/mariadb_upgrade_info || break
 			sleep 1
 		done

@@ -93,7 +93,7 @@ with_server() {
             runuser -u mysql -- "$start" &
             server=$!
             wait_for_it() {
-                for second in $(seq 60); do
+                for second in $(seq 300); do    # until it answers, or ends
                     mariadb-admin --silent ping 2> /dev/null && return
                     kill -0 $server 2> /dev/null || break
                     sleep 1

@@ -65,7 +65,7 @@ start() {
     "$@" --no-defaults --socket="$socket" --skip-networking --innodb-buffer-pool-size=64M \
         ${as_root[@]+"${as_root[@]}"} > "$scratch/server.log" 2>&1 &
     server=$!
-    for _ in $(seq 60); do
+    for _ in $(seq 300); do    # until it answers, or ends
         bin/mariadb-admin --no-defaults --socket="$socket" --silent ping 2> /dev/null && return
         kill -0 "$server" 2> /dev/null || break
         sleep 1
