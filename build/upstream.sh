@@ -49,8 +49,9 @@ debian_open() {
         done
     done < "$apt/mirrors" > "$apt/sources.list"
     APT=(-qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
-         -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt" -o "APT::Sandbox::User=$(id -un)")
-    apt-get "${APT[@]}" -o Acquire::Retries=1 update || true
+         -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt" -o "APT::Sandbox::User=$(id -un)"
+         -o Acquire::Retries=3)
+    apt-get "${APT[@]}" update || true
 }
 
 debian_versions() {

@@ -90,7 +90,7 @@ make_root() {
 
 # apt ARGUMENT...: in $root; its output only where it fails
 apt() {
-	enter "$root" apt-get -qy --no-install-recommends -o Dpkg::Use-Pty=0 "$@" </dev/null >"$scratch/apt.log" 2>&1 || {
+	enter "$root" apt-get -qy --no-install-recommends -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 "$@" </dev/null >"$scratch/apt.log" 2>&1 || {
 		tail -n 25 "$scratch/apt.log" | sed 's/^/  | /'
 		return 1
 	}
@@ -160,6 +160,7 @@ if [ ! -f "$base" ]; then
 		fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
 	# shellcheck disable=SC2086
 	mmdebstrap --mode=root --format=tar --variant=minbase --include=ca-certificates,openssl --quiet \
+		--aptopt='Acquire::Retries "3"' \
 		"$suite" "$base.new" $sources || fail "mmdebstrap $suite failed"
 	mv "$base.new" "$base"
 fi

@@ -126,7 +126,8 @@ make_root() {
         sources=$(grep -lswE "$suite" /etc/apt/sources.list /etc/apt/sources.list.d/*) || [ -n "$sources" ] \
             || fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
         # shellcheck disable=SC2086
-        mmdebstrap --mode=root --variant=minbase --include="$include" --quiet "$suite" "$scratch/base.tar" $sources \
+        mmdebstrap --mode=root --variant=minbase --include="$include" --quiet --aptopt='Acquire::Retries "3"' \
+            "$suite" "$scratch/base.tar" $sources \
             || fail "mmdebstrap $suite failed" "is there a network?"
         mv "$scratch/base.tar" "$cache/base-$suite.tar"
         echo "$include" > "$cache/$suite.include"
