@@ -8,8 +8,8 @@ import pytest
 from conftest import CACHE, TOP, TREE
 
 DIST = TOP / 'dist' / TREE
-# result~: mysql-test-run makes them of an .rdiff while it runs, beside these tests
-DIFF = ['diff', '-rq', '--no-dereference', '-x', '.pc', '-x', 'builddir-*', '-x', 'debian', '-x', '*.result~']
+# mysql-test-run makes result~ of an .rdiff while it runs, beside these tests, and leaves a .reject where a test fails
+DIFF = ['diff', '-rq', '--no-dereference', '-x', '.pc', '-x', 'builddir-*', '-x', 'debian', '-x', '*.result~', '-x', '*.reject']
 
 
 @pytest.mark.parametrize('script', ['deb-install.sh', 'rpm-install.sh', 'tarball-run.sh'])
