@@ -32,6 +32,7 @@ class Browser:
         self.session = self.ask('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Log', 'Network'):
             self.ask(f'{domain}.enable')
+        self.ask('Page.setLifecycleEventsEnabled', enabled=True)
         return self
 
     def __exit__(self, *_):
@@ -69,8 +70,13 @@ class Browser:
         self.events = []
         self.ask('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         self.ask('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
-        self.ask('Page.navigate', url=path.resolve().as_uri())
-        while not any(event.get('method') == 'Page.loadEventFired' for event in self.events):
+        loader = self.ask('Page.navigate', url=path.resolve().as_uri())['loaderId']
+
+        def loaded(event):
+            # of this page: about:blank's, or that of the page before, may come late
+            of = event.get('params', {})
+            return event.get('method') == 'Page.lifecycleEvent' and of['loaderId'] == loader and of['name'] == 'load'
+        while not any(map(loaded, self.events)):
             self.events.append(self._message())
         # what is still under way is reported before the answer to this
         self.ask('Runtime.evaluate', expression='new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))', awaitPromise=True)
