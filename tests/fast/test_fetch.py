@@ -1,6 +1,7 @@
 """build/fetch: what it takes, what it refuses, and that nothing half-made is left."""
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -30,6 +31,16 @@ def test_own_tarball_is_verified_and_kept(empty, tarball, tmp_path):
     assert 'sha256 and signature are right' in text
     assert f'mariadb-{VERSION}.tar.gz' in left_in(empty.cache)
     assert empty.run('build/fetch', prefix=('unshare', '-rn')) == (0, ''), 'the cache serves without a network'
+
+
+def test_two_at_once(empty, tarball, tmp_path):
+    own = tmp_path / 'own.tar.gz'
+    own.symlink_to(tarball)
+    shutil.copy(f'{tarball}.asc', f'{own}.asc')
+    with ThreadPoolExecutor() as pool:
+        done = [pool.submit(empty.run, 'build/fetch', TARBALL=str(own)) for _ in range(3)]
+    assert [one.result()[0] for one in done] == [0, 0, 0], done[0].result()
+    assert empty.run('build/fetch', prefix=('unshare', '-rn')) == (0, '')
 
 
 def test_wrong_hash(empty, tmp_path):
