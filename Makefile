@@ -2,7 +2,7 @@
 # Make holds the order of the steps and nothing else; each step is a script.
 
 TREE ?= 10.11
-export TREE VERSION SHA256 TARBALL
+export TREE VERSION SHA256 TARBALL PROFILE
 ifdef PATCHES
 export PATCHES
 endif
@@ -49,6 +49,9 @@ bench: setup-bench              ## measure builds side by side (the short set, o
 	    $(if $(SIZE),--size $(SIZE)) $(if $(DATA),--data $(DATA))
 bench-bundle: setup-bench       ## servers, load engine and scripts in one archive, for a machine with nothing installed
 	@bench/bundle --tree $(TREE) $(if $(BUILDS),--builds "$(BUILDS)")
+.PHONY: profile
+profile: setup setup-bench      ## train the profile of a tree anew, into profiles/ (slow): SECONDS= of each workload
+	@bench/train --tree $(TREE) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SIZE),--size $(SIZE))
 report: setup-report            ## draw what is in test-results/: pictures, a page for each set, an overview
 	@bench/report
 check: setup-tests packages     ## every test, the fast ones first
@@ -85,10 +88,11 @@ help:                           ## this list
 	@echo 'Variables:'
 	@echo '  TREE=10.11          the release tree: $(patsubst trees/%.conf,%,$(wildcard trees/*.conf))'
 	@echo '  PATCHES="a b"       a subset of the series (default: all; none: vanilla)'
+	@echo '  PROFILE=none        built without the profile of the tree, in dist/10.11+plain/'
 	@echo '  VERSION= SHA256=    another upstream release of the tree, and the hash of its tarball'
 	@echo '  NAME= FILE= CHECK=  of the commands that name them'
 	@echo '  TARBALL=            a tarball already at hand, its .asc beside it'
-	@echo '  SUITE= BUILDS="a b" of bench: short oltp tpcc scan recovery undo contention checkpoint'
+	@echo '  SUITE= BUILDS="a b" of bench: short oltp tpcc scan recovery undo undospace contention checkpoint unseen'
 	@echo '  IOPS=3000 SIZE=     of bench: requests a second that the disk allows; size of the data, 1 the usual'
 	@echo '  ROUNDS= SECONDS=    of bench: runs of each build, and seconds of load in each'
 	@echo '  DATA=work/bench     of bench: a directory on the disk that is measured, for up to 4 GB'

@@ -3,7 +3,7 @@
 #
 #     . "$(dirname "$0")/lib.sh"
 #
-# Taken from the environment: TREE, PATCHES, VERSION, SHA256, TARBALL (the
+# Taken from the environment: TREE, PATCHES, VERSION, SHA256, TARBALL, PROFILE (the
 # variables of `make help`).  Given to the step:
 #
 #   TOP TREE CACHE       checkout, release tree, where downloads are kept
@@ -13,8 +13,9 @@
 #   PATCH_DIR SERIES     where the patches are, and the file with their order
 #   REBASE               work/$TREE/rebase-$VERSION where that is what is worked in, or empty
 #   NAMES                the chosen ones in series order
-#   SUBSET               all, or the names joined by +, or vanilla
+#   SUBSET               all, or the names joined by +, or vanilla; +plain without a profile
 #   WORK SOURCE DIST     work/$TREE/$SUBSET, the patched source in it, the packages
+#   PROFILES             the profiles of the tree, one for each compiler that has one
 #   TARBALL_FILE         upstream's tarball, verified, in CACHE
 #   JOBS and the environment of ccache
 #
@@ -130,6 +131,7 @@ choose_patches() {
         SUBSET=${NAMES// /+}
         [ "$NAMES" != "$all" ] || SUBSET=all
     fi
+    [ -z "$PLAIN" ] || SUBSET=${SUBSET#all} SUBSET=${SUBSET:+$SUBSET+}plain
     if [ "$SUBSET" = all ]; then
         RELEASE=$REVISION DIST=$TOP/dist/$TREE${REBASE:+-$VERSION}
     else
@@ -139,6 +141,16 @@ choose_patches() {
     WORK=$WORK/$SUBSET
     SOURCE=$WORK/mariadb-$VERSION
     export VERSION RELEASE
+}
+
+# PROFILE=none: built without the profile of the tree, beside what is built with it.
+choose_profile() {
+    PLAIN='' PROFILES=()
+    case ${PROFILE:-} in
+        '') mapfile -t PROFILES < <(compgen -G "$TOP/profiles/$TREE-*.tar.xz" | sort) ;;
+        none) PLAIN=yes ;;
+        *) die "PROFILE=$PROFILE: there is only PROFILE=none" "leave PROFILE out to build with the profile of the tree" ;;
+    esac
 }
 
 # ccache finds an object again in another directory: the paths it hashes are
@@ -152,5 +164,6 @@ use_ccache() {
 }
 
 load_tree
+choose_profile
 choose_patches
 use_ccache

@@ -48,7 +48,7 @@ class Checkout:
     def __init__(self, path):
         self.path = path
         self.cache = CACHE
-        for name in ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'tarball', 'keys', 'patches',
+        for name in ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'tarball', 'keys', 'patches', 'profiles',
                      'scripts', 'trees'):
             source = TOP / name
             if source.is_dir():

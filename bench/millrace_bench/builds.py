@@ -1,9 +1,10 @@
 """The servers that are compared: made by the project's own road, fetched from the distribution, or at hand.
 
-    vanilla            the tree's release without a patch
+    vanilla            the tree's release without a patch and without our profile
     millrace           with the whole series
     only:a+b           with these patches alone
     without:a          with the whole series but these
+    plain:millrace     millrace, only: or without:, compiled without the profile
     debian             the distribution's own mariadb-server, unpacked from its package
     /a/path            a server unpacked there
 """
@@ -76,17 +77,23 @@ class Build:
                 'sha256': self.sha256}
 
 
-def _road(tree, patches):
-    """DIST, WORK, NAMES and VERSION of a subset, as build/lib.sh resolves them."""
-    script = f'. "{TOP}/build/lib.sh"; printf "%s\\n" "$DIST" "$WORK" "$NAMES" "$VERSION"'
+def _road(tree, patches, plain=False):
+    """DIST, WORK, NAMES, PROFILES and VERSION of a subset, as build/lib.sh resolves them."""
+    script = f'. "{TOP}/build/lib.sh"; printf "%s\\n" "$DIST" "$WORK" "$NAMES" "${{PROFILES[*]}}" "$VERSION"'
     environment = {**os.environ, 'TREE': tree, **({} if patches is None else {'PATCHES': patches})}
     if patches is None:
         environment.pop('PATCHES', None)
+    environment['PROFILE'] = 'none' if plain else ''
     done = subprocess.run(['bash', '-c', script, 'bench'], env=environment, text=True, capture_output=True, check=False)
     if done.returncode:
         raise BenchError(done.stderr.strip().removeprefix('bench: error: '))
-    dist, work, names, version = done.stdout.split('\n')[:4]
-    return Path(dist), Path(work), names.split(), version, environment
+    dist, work, names, profiles, version = done.stdout.split('\n')[:5]
+    return Path(dist), Path(work), names.split(), profiles.split(), version, environment
+
+
+def _plain(name):
+    """Whether a build is one without the profile, and its name but for that."""
+    return name == 'vanilla' or name.startswith('plain:'), name.removeprefix('plain:')
 
 
 def _patches(name):
@@ -107,22 +114,24 @@ def _patches(name):
     return ' '.join(patch for patch in known if patch not in chosen) or 'none'
 
 
-def _made_from(tree, names, release):
+def _made_from(tree, names, profiles, release):
     """A hash over what a build with these patches is made from."""
     files = [TOP / f'trees/{tree}.conf', *(TOP / 'build' / step for step in ('server.cmake', 'layout-tarball.cmake', 'tarball')),
-             *(TOP / f'patches/{tree}/{name}.patch' for name in names)]
+             *(TOP / f'patches/{tree}/{name}.patch' for name in names), *profiles,
+             *(TOP / 'build' / step for step in ('with-profile', 'profiled-compiler') if profiles)]
     return hashlib.sha256('\n'.join([release, *map(sha256, files)]).encode()).hexdigest()
 
 
 def _made(name, tree, unpacked, say):
     """A build by the project's road, unpacked; made when what it is made from has changed."""
-    patches = _patches(name)
-    dist, work, names, release, environment = _road(tree, patches)
-    key = _made_from(tree, names, release)
+    plain, base = _plain(name)
+    patches = _patches(base)
+    dist, work, names, profiles, release, environment = _road(tree, patches, plain)
+    key = _made_from(tree, names, profiles, release)
     stamp = unpacked / '.made-from'
     if stamp.exists() and stamp.read_text() == key:
         return
-    say(f'{name}: make tarball{"" if patches is None else f" PATCHES={chr(34)}{patches}{chr(34)}"}')
+    say(f'{name}: make tarball{"" if patches is None else f" PATCHES={chr(34)}{patches}{chr(34)}"}{" PROFILE=none" if plain else ""}')
     whole = work.name == 'all'
     kept = work.exists()
     if subprocess.run(['make', '--no-print-directory', '-C', TOP, 'tarball', f'TREE={tree}'],
@@ -144,7 +153,7 @@ def _made(name, tree, unpacked, say):
 def _debian(tree, unpacked, say):
     """The distribution's packages, fetched by apt and unpacked: of the tree's release where it is to be had,
     else the newest of its line that apt lists."""
-    release = _road(tree, 'none')[3]
+    release = version(tree)
     stamp = unpacked / '.made-from'
     if stamp.exists() and stamp.read_text().startswith(f'{release} '):
         return
@@ -180,7 +189,13 @@ def _debian(tree, unpacked, say):
 def version(tree):
     """The upstream release of a tree."""
     shipped = SHIPPED / tree / 'version'
-    return shipped.read_text().strip() if shipped.exists() else _road(tree, 'none')[3]
+    return shipped.read_text().strip() if shipped.exists() else _road(tree, 'none')[4]
+
+
+def release(tree):
+    """The names of the series in a tree, and its upstream release."""
+    _, _, names, _, found, _ = _road(tree, None)
+    return names, found
 
 
 def check(name, tree):
@@ -191,10 +206,11 @@ def check(name, tree):
     elif not (SHIPPED / tree / name).is_dir():
         if not (TOP / 'Makefile').exists():
             raise BenchError(f'{name}: not in this archive', f'it has: {" ".join(sorted(os.listdir(SHIPPED / tree)))}')
-        if name not in ('vanilla', 'millrace', 'debian') and not name.startswith(('only:', 'without:')):
-            raise BenchError(f'{name}: no such build',
-                             'known: vanilla, millrace, only:<patch>, without:<patch>, debian, or a path with a / in it')
-        _road(tree, _patches(name))
+        _, base = _plain(name)
+        if base not in ('vanilla', 'millrace', 'debian') and not base.startswith(('only:', 'without:')) or name == 'plain:debian':
+            raise BenchError(f'{name}: no such build', 'known: vanilla, millrace, only:<patch>, without:<patch>, debian, '
+                             'plain:<one of the first four>, or a path with a / in it')
+        _road(tree, _patches(base))
 
 
 def resolve(name, tree, work, say=print):

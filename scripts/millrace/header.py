@@ -36,7 +36,11 @@ RULES = (
          'none, and why; or <suites of bench/>: what in them shows what the patch is for'),
     Rule('Drop-When', r'\S.*', 'what upstream must have for this patch to go'),
 )
-OPTIONAL = ('Bug',)
+OPTIONAL = (
+    Rule('Bug', r'.*', 'where it is reported'),
+    Rule('Train', r'[a-z]+(-[a-z]+)*(, [a-z]+(-[a-z]+)*)*',
+         'the workloads of bench/train that run its hot code, as in: scan-cold, io-bound'),
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,11 @@ class Header:
         """The suites of bench/ that show what the patch is for."""
         named, colon, _ = self.fields.get('Bench', '').partition(':')
         return named.split(', ') if colon else []
+
+    @property
+    def trained_by(self):
+        """The workloads that run its hot code when a profile is trained."""
+        return self.fields['Train'].split(', ') if 'Train' in self.fields else []
 
     @property
     def depends(self):
@@ -102,14 +111,16 @@ def read_header(path):
 def check(header, series):
     """Faults of a header as a list of texts that name patch, field and mend."""
     faults = []
-    for rule in RULES:
+    for rule in (*RULES, *OPTIONAL):
         value = header.fields.get(rule.field)
+        if value is None and rule in OPTIONAL:
+            continue
         if value is None:
             faults.append(f'{header.name}: no field {rule.field}\n  mend: {rule.field}: {rule.mend}')
         elif not re.fullmatch(rule.pattern, value.split('\n')[0]):
             faults.append(f'{header.name}: {rule.field}: {value.split(chr(10))[0]!r} is not right\n'
                           f'  mend: {rule.field}: {rule.mend}')
-    known = {rule.field for rule in RULES} | set(OPTIONAL)
+    known = {rule.field for rule in (*RULES, *OPTIONAL)}
     faults += [f'{header.name}: unknown field {field}\n  mend: one of {", ".join(sorted(known))}'
                for field in header.fields if field not in known]
     faults += [f'{header.name}: Depends on {name}, which is not in the series before it\n'

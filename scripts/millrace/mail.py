@@ -24,7 +24,7 @@ from email.utils import formatdate, parsedate_to_datetime
 from millrace import diff, header
 from millrace.command import Failure
 
-FIELDS = {rule.field for rule in header.RULES} | set(header.OPTIONAL)
+FIELDS = {rule.field for rule in (*header.RULES, *header.OPTIONAL)}
 # where git, patch and quilt take the diff to begin
 DIFF = re.compile(r'^(diff -|--- |Index: |---$)', re.MULTILINE)
 

@@ -134,6 +134,8 @@ def test_suites(name):
 
 
 @pytest.mark.parametrize('name, words', [
+    ('plain:debian', ['plain:debian: no such build', 'plain:<one of the first four>']),
+    ('plain:only:nothing', ['nothing']),
     ('vanila', ['vanila: no such build', 'known: vanilla, millrace']),
     ('only:nix', ["no patch 'nix' in the series", 'known patches: ']),
     ('without:nix', ['without:nix: no patch nix in the series', 'known patches: ']),

@@ -1,0 +1,338 @@
+"""The profile: trained, kept, and built with, with the real compiler, ccache and cmake on a source of two files."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import TOP
+from millrace import header, series
+from millrace_bench import counts, training
+from millrace_bench.errors import BenchError
+from tinytree import tiny
+
+BUILD = TOP / 'build'
+SOURCE = {
+    'CMakeLists.txt': '''CMAKE_MINIMUM_REQUIRED(VERSION 3.10)
+PROJECT(small CXX)
+SET(CMAKE_CXX_FLAGS "-O2 -g -Wall -Werror -ffile-prefix-map=${CMAKE_SOURCE_DIR}=/usr/src/small -ffile-prefix-map=${CMAKE_BINARY_DIR}=/usr/src/small/build")
+INCLUDE_DIRECTORIES(include)
+ADD_EXECUTABLE(server sql/main.cc sql/work.cc)
+ADD_EXECUTABLE(client client/client.cc)
+''',
+    'VERSION': 'MYSQL_VERSION_MAJOR=1\nMYSQL_VERSION_MINOR=0\nMYSQL_VERSION_PATCH=0\nSERVER_MATURITY=stable\n',
+    'include/work.h': '''int work(int n);
+static inline int step(int i) { return i % 7 == 0 ? i : -i; }
+''',
+    'sql/work.cc': '''#include "work.h"
+static __attribute__((noinline)) int often(int n) { int sum= 0; for (int i= 0; i < n; i++) sum+= step(i); return sum; }
+static __attribute__((noinline)) int rarely(int n) { int sum= 1; for (int i= 0; i < n; i++) sum*= step(i) + n; return sum; }
+int (*which[])(int)= {often, rarely};
+int work(int n) { return which[n % 100 == 99](n); }
+__attribute__((noinline)) int never(int n) { int sum= 0; for (int i= 0; i < n; i++) sum^= work(i); return sum; }
+''',
+    'sql/main.cc': '''#include <cstdlib>
+#include "work.h"
+int main(int, char **argv) { int sum= 0; for (int i= 0; i < atoi(argv[1]); i++) sum+= work(i); return sum == 42; }
+''',
+    'client/client.cc': '#include "work.h"\nint main(int argc, char **) { return step(argc) == 42; }\n',
+}
+RECORD = 'tree: small\nrelease: 1.0.0\ndate: 2026-11-22\n'
+
+
+class Small:
+    """A copy of the source, in a directory of its own, and its builds."""
+
+    def __init__(self, path):
+        self.path = path
+        for name, text in SOURCE.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_text(text)
+
+    def launcher(self, builddir, *profiles, **environment):
+        """What build/with-profile prints, and what it says."""
+        done = subprocess.run([BUILD / 'with-profile', builddir, *profiles], cwd=self.path, text=True, capture_output=True, check=False,
+                              env={**os.environ, 'PROFILE': '', 'MILLRACE_LAUNCHER': '', **environment})
+        assert done.returncode == 0, done.stderr
+        return done.stdout.rstrip('\n'), done.stderr
+
+    def build(self, builddir, launcher, *arguments, **environment):
+        """Configures and compiles; {object: its bytes}, and what the compiler said."""
+        env = {**os.environ, 'CCACHE_BASEDIR': str(self.path), 'CCACHE_NOHASHDIR': '1', 'CCACHE_SLOPPINESS': 'time_macros,locale', **environment}
+        subprocess.run(['cmake', '-GNinja', f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}', *arguments, '-B', builddir, '-S', '.'], cwd=self.path,
+                       env=env, check=True, capture_output=True)
+        done = subprocess.run(['ninja', '-C', builddir, '-v'], cwd=self.path, env=env, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout
+        return {path.relative_to(self.path / builddir).as_posix(): path.read_bytes() for path in (self.path / builddir).rglob('*.o')}, done.stdout
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Makes copies of the source."""
+    return lambda name='one': Small(tmp_path / name)
+
+
+@pytest.fixture(scope='session')
+def trained(tmp_path_factory):
+    """A profile of the source: its archive, its files, and how many functions each workload ran."""
+    home = tmp_path_factory.mktemp('trained')
+    one = Small(home / 'source')
+    one.build('builddir-counting', f'sh;{BUILD}/profiled-compiler;counting', '-DCMAKE_EXE_LINKER_FLAGS=-fprofile-generate')
+    builddir, places = one.path / 'builddir-counting', {}
+    for name, times in (('long', '1000'), ('short', '20')):
+        places[name] = home / name
+        with training.counting(places[name], builddir):
+            subprocess.run([builddir / 'server', times], check=True)
+    profile, ran = counts.profile(places)
+    archive = home / f'small-gcc{counts.gcc(profile)}.tar.xz'
+    counts.pack(profile, RECORD, archive)
+    yield archive, profile, ran
+    shutil.rmtree(home)
+
+
+def text_of(directory, name):
+    """The names of the sections of code of an object."""
+    return set(re.findall(r'\.text\S*', subprocess.run(['objdump', '-h', directory / name], text=True, capture_output=True, check=True).stdout))
+
+
+OBJECTS = {'work': 'CMakeFiles/server.dir/sql/work.cc.o', 'main': 'CMakeFiles/server.dir/sql/main.cc.o', 'client': 'CMakeFiles/client.dir/client/client.cc.o'}
+
+
+def test_workloads_weigh_the_same(trained):
+    _, profile, ran = trained
+    assert ran == {'long': 4, 'short': 3}, 'main, work and often; rarely only with 100 and more'
+    assert sorted(profile) == ['CMakeFiles/server.dir/sql/main.cc.gcda', 'CMakeFiles/server.dir/sql/work.cc.gcda'], 'not the client'
+
+
+def test_counts_are_put_together(trained, tmp_path):
+    """What gcc reads of the merged counts is what was counted, each as often as the others."""
+    _, profile, _ = trained
+    file = tmp_path / 'work.gcda'
+    file.write_bytes(profile['CMakeFiles/server.dir/sql/work.cc.gcda'])
+    merged = counts.read(file)
+    assert counts.write(merged, 12345)[20:] == counts.write(counts.read(file), 12345)[20:]
+    calls = [function.counters for function in merged.functions if counts.INDIRECT in function.counters and any(function.counters[counts.INDIRECT])]
+    [[(total, values)]] = [counts._values(found[counts.INDIRECT]) for found in calls]
+    # work() calls often() in 990 of 1000, and in 20 of 20, which weigh as much as if they were very many
+    assert len(values) == 2 and total == sum(values.values()) and min(values.values()) == 10 < max(values.values())
+    assert max(values.values()) - 990 > 20 and (max(values.values()) - 990) % 20 == 0
+
+
+def test_faults_of_counts_are_named(trained, tmp_path):
+    _, profile, _ = trained
+    good = profile['CMakeFiles/server.dir/sql/work.cc.gcda']
+    for content, words in ((good[:-9], 'not whole'), (b'nothing', 'not the counts of a gcc'), (good[:4] + b'*29A' + good[8:], 'not the counts of a gcc')):
+        (tmp_path / 'x.gcda').write_bytes(content)
+        with pytest.raises(BenchError, match=words):
+            counts.read(tmp_path / 'x.gcda')
+    other = counts.Counts(good[4:8], b'othr')
+    (tmp_path / 'x.gcda').write_bytes(good)
+    with pytest.raises(BenchError, match='two different servers'):
+        counts.merge([(counts.read(tmp_path / 'x.gcda'), 1), (other, 1)])
+    (tmp_path / 'none').mkdir()
+    with pytest.raises(BenchError, match='nothing: the server has left no counts'):
+        counts.profile({'nothing': tmp_path / 'none'})
+
+
+def test_the_same_bytes_wherever_and_however_they_are_compiled(trained, small, tmp_path):
+    archive, _, _ = trained
+    cache = {'CCACHE_DIR': str(tmp_path / 'ccache'), 'CCACHE_LOGFILE': str(tmp_path / 'log')}
+    ccached = {'MILLRACE_LAUNCHER': str(BUILD / 'cached-compiler')}
+    one, other = small('one'), small('quite/another/place')
+    launcher, said = one.launcher('builddir-deb', archive, **ccached)
+    assert said == f'with-profile: built with {archive.name} of 2026-11-22: counts of 2 objects\n'
+    first, _ = one.build('builddir-deb', launcher, **cache)
+    assert '.text.hot' in text_of(one.path / 'builddir-deb', OBJECTS['work'])
+
+    # by plain tools, as from a source package
+    launcher, _ = other.launcher('builddir-rpm', archive)
+    assert re.fullmatch(rf'sh;{re.escape(str(BUILD))}/profiled-compiler;[0-9a-f]{{12}}', launcher)
+    second, _ = other.build('builddir-rpm', launcher)
+    assert second == first
+    assert [name for name in first if str(tmp_path).encode() in first[name]] == []
+
+    # by ccache, elsewhere: all of it is found again
+    (tmp_path / 'log').unlink()
+    launcher, _ = other.launcher('builddir-tarball', archive, **ccached)
+    third, _ = other.build('builddir-tarball', launcher, **cache)
+    assert third == first
+    log = (tmp_path / 'log').read_text()
+    assert log.count('Result: direct_cache_hit') == 3 and 'unsupported_compiler_option' not in log and 'Result: cache_miss' not in log
+
+    # the client has no counts: it is what it is without a profile
+    launcher, said = one.launcher('builddir-plain', archive, PROFILE='none', **ccached)
+    assert said == 'with-profile: PROFILE=none: built without a profile\n' and launcher == ccached['MILLRACE_LAUNCHER']
+    plain, _ = one.build('builddir-plain', launcher, **cache)
+    assert {name: plain[name] == first[name] for name in first} == {OBJECTS['work']: False, OBJECTS['main']: False, OBJECTS['client']: True}
+
+
+def test_another_profile_compiles_what_it_changes(trained, small, tmp_path):
+    archive, profile, _ = trained
+    cache = {'CCACHE_DIR': str(tmp_path / 'ccache'), 'CCACHE_LOGFILE': str(tmp_path / 'log')}
+    ccached = {'MILLRACE_LAUNCHER': str(BUILD / 'cached-compiler')}
+    one = small()
+    before, _ = one.build('builddir-deb', one.launcher('builddir-deb', archive, **ccached)[0], **cache)
+    # without the counts of main.cc
+    other = tmp_path / archive.name
+    counts.pack({name: content for name, content in profile.items() if 'work.cc' in name}, RECORD, other)
+    (tmp_path / 'log').unlink()
+    launcher, said = one.launcher('builddir-deb', other, **ccached)
+    assert 'counts of 1 objects' in said and not (one.path / 'builddir-deb/CMakeFiles/server.dir/sql/main.cc.gcda').exists()
+    after, _ = one.build('builddir-deb', launcher, **cache)
+    assert {name: before[name] == after[name] for name in before} == {OBJECTS['work']: True, OBJECTS['main']: False, OBJECTS['client']: True}
+    log = (tmp_path / 'log').read_text()
+    assert (log.count('Result: direct_cache_hit'), log.count('Result: cache_miss')) == (2, 1)
+    # and nothing where nothing changed
+    again, said = one.build('builddir-deb', one.launcher('builddir-deb', other, **ccached)[0], **cache)
+    assert again == after and 'no work to do' in said
+
+
+def test_what_a_patch_changes_goes_without(trained, small):
+    """Also where lines have moved and a function is new, without a warning (-Werror)."""
+    archive, _, _ = trained
+    one = small()
+    work = one.path / 'sql/work.cc'
+    changed = SOURCE['sql/work.cc'].replace('{ return which[', '{ if (n < 0) return added(-n); return which[')
+    assert changed != SOURCE['sql/work.cc']
+    work.write_text('// a line\n// and another\nint added(int n);\n' + changed + 'int added(int n) { return n > 5 ? n * 3 : 1; }\n')
+    one.build('builddir-deb', one.launcher('builddir-deb', archive)[0])
+    assert '.text.hot' in text_of(one.path / 'builddir-deb', OBJECTS['work']), 'often() has its counts still'
+
+
+def stamped(archive, target, stamp):
+    """The profile as another gcc would have left it."""
+    shutil.copy(archive, target)
+    scratch = target.parent / 'scratch'
+    scratch.mkdir()
+    subprocess.run(['tar', '-xf', archive, '-C', scratch], check=True)
+    for path in scratch.rglob('*.gcda'):
+        path.write_bytes(path.read_bytes()[:4] + stamp + path.read_bytes()[8:])
+    subprocess.run(['tar', '-cJf', target, '-C', scratch, '.'], check=True)
+    return target
+
+
+@pytest.mark.parametrize('kind, words', [
+    ('none', 'there is no profile of this tree: built without one'),
+    ('empty', r'warning: built without a profile: p\.tar\.xz is empty'),
+    ('cut off', r'warning: built without a profile: p\.tar\.xz cannot be unpacked \(.*(Unexpected end of input|recognized).*\)'),
+    ('of another gcc', r'warning: built without a profile: p\.tar\.xz is of another compiler than cc \d+\.\d+\.\d+'),
+    ('stale', r'built with p\.tar\.xz of 2026-11-22: counts of 2 objects; warning: it was trained on 0\.9\.9, and functions that 1\.0\.0 changed go without'),
+])
+def test_a_profile_that_does_not_fit_is_said_in_one_line(kind, words, trained, small, tmp_path):
+    archive, profile, _ = trained
+    one, target = small(), tmp_path / 'p.tar.xz'
+    # of an earlier build with a profile nothing is left
+    one.launcher('builddir-deb', archive)
+    if kind == 'empty':
+        counts.pack({}, RECORD, target)
+    elif kind == 'cut off':
+        target.write_bytes(archive.read_bytes()[:200])
+    elif kind == 'of another gcc':
+        stamped(archive, target, b'*29Z')
+    elif kind == 'stale':
+        counts.pack(profile, RECORD.replace('1.0.0', '0.9.9'), target)
+    launcher, said = one.launcher('builddir-deb', *([] if kind == 'none' else [target]))
+    assert re.fullmatch(f'with-profile: {words}\n', said), said
+    assert bool(launcher) == (kind == 'stale') == bool(list(one.path.rglob('*.gcda')))
+    one.build('builddir-deb', launcher)
+
+
+def test_of_several_profiles_the_compilers_own(trained, small, tmp_path):
+    archive, _, _ = trained
+    other = stamped(archive, tmp_path / 'small-gcc99.tar.xz', b'*29Z')
+    launcher, said = small().launcher('builddir-deb', other, archive)
+    assert launcher and f'built with {archive.name}' in said
+
+
+def lib(checkout, **variables):
+    """What build/lib.sh makes of the variables."""
+    status, text = checkout.run('bash', '-c', '. build/lib.sh; echo "$RELEASE|${DIST#"$TOP/"}|${WORK#"$TOP/"}|${PROFILES[*]#"$TOP/"}"',
+                                **variables)
+    return status, text.strip()
+
+
+def test_where_a_build_without_the_profile_is_made(checkout):
+    checkout.write('trees/tiny.conf', 'VERSION=1.0.0\nSHA256=0\nSIGNED_BY=nobody\nREVISION=1\nDATE=2026-11-21\n')
+    checkout.write('patches/tiny/show-patches.patch', '---\n')
+    checkout.write('patches/tiny/read-ahead.patch', '---\n')
+    checkout.write('profiles/tiny-gcc12.tar.xz', '')
+    checkout.write('profiles/tin-gcc12.tar.xz', '')
+    assert lib(checkout, TREE='tiny') == (0, '1|dist/tiny|work/tiny/all|profiles/tiny-gcc12.tar.xz')
+    assert lib(checkout, TREE='tiny', PROFILE='none') == (0, '1~plain|dist/tiny+plain|work/tiny/plain|')
+    assert lib(checkout, TREE='tiny', PROFILE='none', PATCHES='none') == (0, '1~vanilla+plain|dist/tiny+vanilla+plain|work/tiny/vanilla+plain|')
+    status, text = lib(checkout, TREE='tiny', PROFILE='fast')
+    assert status == 1 and 'PROFILE=fast: there is only PROFILE=none' in text
+
+
+def test_the_source_packages_carry_the_profiles(trained, checkout, tmp_path):
+    """With all that a build by plain tools needs, and in the words that rpmlint takes."""
+    archive, _, _ = trained
+    tiny(checkout, tmp_path / 'cache')
+    conf = checkout.path / 'trees/tiny.conf'
+    conf.write_text(conf.read_text().replace('ARCHIVE=', 'ARCHIVE=https://archive.invalid/mariadb-@VERSION@.tar.gz'))
+    (checkout.path / 'profiles').mkdir(exist_ok=True)
+    for gcc in ('gcc12', 'gcc14'):
+        shutil.copy(archive, checkout.path / f'profiles/tiny-{gcc}.tar.xz')
+    status, text = checkout.run('build/road', 'source-deb', 'source-rpm', TREE='tiny')
+    assert status == 0, text
+    dist = checkout.path / 'dist/tiny'
+    [dsc], [src_rpm] = dist.glob('*.dsc'), dist.glob('*.src.rpm')
+    subprocess.run(['dpkg-source', '--no-check', '-x', dsc, tmp_path / 'x'], check=True, capture_output=True)
+    debian = tmp_path / 'x/debian'
+    assert sorted(path.name for path in (debian / 'profiles').iterdir()) == ['tiny-gcc12.tar.xz', 'tiny-gcc14.tar.xz']
+    assert (debian / 'profiles/tiny-gcc12.tar.xz').read_bytes() == archive.read_bytes()
+    assert os.access(debian / 'with-profile', os.X_OK) and os.access(debian / 'profiled-compiler', os.X_OK)
+    # as debian/rules calls it
+    done = subprocess.run('sh debian/with-profile builddir-deb debian/profiles/*.tar.xz', shell=True, cwd=tmp_path / 'x', text=True,
+                          capture_output=True, check=True, env={**os.environ, 'PROFILE': '', 'MILLRACE_LAUNCHER': ''})
+    assert f'sh;{debian}/profiled-compiler;' in done.stdout
+
+    files = subprocess.run(['rpm', '-qpl', src_rpm], text=True, capture_output=True, check=True).stdout.split()
+    assert {'with-profile', 'profiled-compiler', 'tiny-gcc12.tar.xz', 'tiny-gcc14.tar.xz'} <= set(files)
+    spec = (checkout.path / 'work/tiny/all/rpm/millrace.spec').read_text()
+    assert 'launcher=$(sh %{SOURCE9} builddir-rpm %{SOURCE21} %{SOURCE22} )' in spec and '_sourcedir' not in spec and '@PROFILE' not in spec
+    done = subprocess.run(['rpmlint', '-c', TOP / 'rpm/rpmlint.toml', src_rpm], text=True, capture_output=True, check=False)
+    assert ' E: ' not in done.stdout and 'RPM_SOURCE_DIR' not in done.stdout, done.stdout
+
+    status, text = checkout.run('build/road', 'source-deb', 'source-rpm', TREE='tiny', PROFILE='none')
+    assert status == 0, text
+    [src_rpm] = (checkout.path / 'dist/tiny+plain').glob('*.src.rpm')
+    assert 'tar.xz' not in subprocess.run(['rpm', '-qpl', src_rpm], text=True, capture_output=True, check=True).stdout
+    assert 'launcher=$(sh %{SOURCE9} builddir-rpm )' in (checkout.path / 'work/tiny/plain/rpm/millrace.spec').read_text()
+
+
+def test_every_profile_has_its_record():
+    archives = sorted((TOP / 'profiles').glob('*.tar.xz'))
+    for archive in archives:
+        record = archive.with_name(archive.name.replace('.tar.xz', '.txt'))
+        inside = subprocess.run(['tar', '-xOf', archive, 'record'], text=True, capture_output=True, check=True).stdout
+        assert record.read_text() == inside, f'{record.name} is not what {archive.name} has in it'
+        assert re.search(r'^commit: [0-9a-f]{40}', inside, re.MULTILINE) and archive.name.startswith(re.search('^tree: (.*)', inside)[1] + '-gcc')
+        assert archive.stat().st_size < 5_000_000
+    assert {path.name for path in (TOP / 'profiles').iterdir()} == {'README.md', *(archive.name for archive in archives),
+                                                                  *(archive.name.replace('.tar.xz', '.txt') for archive in archives)}
+
+
+def test_workloads_are_named_once_and_are_not_what_is_unseen():
+    names = [workload.name for workload in training.WORKLOADS]
+    assert len(set(names)) == len(names) >= 32
+    assert [workload.name for workload in training.workloads(['tpcc', 'alter'])] == ['tpcc', 'alter']
+    with pytest.raises(BenchError, match='no workload nothing'):
+        training.workloads(['nothing'])
+    listed = subprocess.run([TOP / 'bench/train', '--list'], text=True, capture_output=True, check=True).stdout
+    assert [line.split()[0] for line in listed.splitlines()] == names
+    text = (TOP / 'bench/millrace_bench/training.py').read_text()
+    assert not re.search(r'JSON|MATCH|POINT\(|OVER \(|CREATE VIEW|EXISTS|WITH RECURSIVE', text), 'the suite unseen has these'
+
+
+def test_a_patch_names_workloads_that_there_are():
+    names = {workload.name for workload in training.WORKLOADS}
+    for tree in series.trees():
+        for name in series.names(tree):
+            assert set(header.read_header(series.patch_file(tree, name)).trained_by) <= names, f'{tree}: {name}: Train'
+
+
+def test_the_documentation_names_every_workload():
+    text = (TOP / 'docs/profile.md').read_text()
+    assert [workload.name for workload in training.WORKLOADS if f'`{workload.name}`' not in text] == []
