@@ -1,5 +1,6 @@
--- Many short transactions, each a single UPDATE, on a table of each thread's own:
--- a persistent one, or with --temporary=on a temporary one.
+-- Many transactions, each a single UPDATE, on a table of each thread's own:
+-- a persistent one, or with --temporary=on a temporary one.  With --updated=100 each
+-- changes 100 rows, with a column that takes some room in the undo log.
 
 if sysbench.cmdline.command == nil then
    error("a command is needed: prepare or run")
@@ -7,7 +8,8 @@ end
 
 sysbench.cmdline.options = {
    rows = {"Rows of each table", 1000},
-   temporary = {"Temporary tables", false}
+   temporary = {"Temporary tables", false},
+   updated = {"Rows that each transaction changes", 1}
 }
 
 local con, name
@@ -39,7 +41,13 @@ function thread_init()
 end
 
 function event()
-   con:query(string.format("UPDATE %s SET n = n + 1 WHERE id = %d", name, sysbench.rand.uniform(1, sysbench.opt.rows)))
+   if sysbench.opt.updated == 1 then
+      con:query(string.format("UPDATE %s SET n = n + 1 WHERE id = %d", name, sysbench.rand.uniform(1, sysbench.opt.rows)))
+   else
+      local first = sysbench.rand.uniform(1, math.max(1, sysbench.opt.rows - sysbench.opt.updated + 1))
+      con:query(string.format("UPDATE %s SET n = n + 1, c = CONCAT(n, REPEAT('@', 90)) WHERE id BETWEEN %d AND %d",
+                              name, first, first + sysbench.opt.updated - 1))
+   end
 end
 
 function thread_done()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import TOP, TREE, heed_interrupts
-from millrace_bench import result, suites
+from millrace_bench import result, suites, training
 from millrace_bench.builds import Build
 from millrace_bench.case import Scale
 from millrace_bench.errors import BenchError
@@ -58,6 +58,14 @@ def test_every_suite_runs(suite, server_tree, work, tmp_path):
         assert run['value'] > 0 and run['seconds'] > 0
         assert 'ready for connections' in subprocess.run(['zcat', path / run['logs'][0]], text=True, capture_output=True,
                                                          check=True).stdout
+
+
+def test_every_workload_of_the_training_runs(server_tree):
+    """On this server, which counts nothing."""
+    done = subprocess.run([TOP / 'bench/train', '--check', server_tree, '--tree', TREE, '--seconds', '1', '--size', '0.04'], text=True,
+                          capture_output=True, check=False, timeout=1800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f'{len(training.WORKLOADS)} workloads ran on one' in done.stdout
 
 
 def test_two_builds_side_by_side(server_tree, work, tmp_path):

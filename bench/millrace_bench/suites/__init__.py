@@ -10,7 +10,7 @@ The docstring of a suite says what it is for; docs/benchmarks.md has the method.
 """
 import importlib
 
-NAMES = ('short', 'oltp', 'tpcc', 'scan', 'recovery', 'undo', 'contention', 'checkpoint')
+NAMES = ('short', 'oltp', 'tpcc', 'scan', 'recovery', 'undo', 'undospace', 'contention', 'checkpoint', 'unseen')
 
 
 def suite(name):
