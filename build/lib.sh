@@ -19,7 +19,7 @@
 #   TARBALL_FILE         upstream's tarball, verified, in CACHE
 #   JOBS and the environment of ccache
 #
-# Functions: say, die, logged.
+# Functions: say, die, logged, compile.
 
 set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
@@ -43,6 +43,26 @@ logged() {
     "$@" < /dev/null 2>&1 | tee "$log" | "$TOP/build/progress" "$(basename "$0")" \
         || die "$(basename "$1") failed" "$(grep -E 'error|FAILED|Error' "$log" | head -n5)" "$(tail -n8 "$log")" \
             "whole log: $log"
+}
+
+# compile BUILDDIR COMMENT LAUNCHER [ARGUMENT...]: the source where we are, laid out as the
+# tarball has it, in BUILDDIR with @@version_comment COMMENT.  LAUNCHER is what CMake calls
+# before the compiler.  Configured anew only when the outcome would differ.
+compile() {
+    local builddir=$1 comment=$2 launcher=$3 log arguments
+    shift 3
+    log=$WORK/$(basename "$0").log
+    arguments=(-GNinja -C "$TOP/build/server.cmake" -C "$TOP/build/layout-tarball.cmake"
+               "-DCOMPILATION_COMMENT=$comment" "$@"
+               "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher")
+    mkdir -p "$builddir"
+    printf '%s\n' "${arguments[@]}" | cat - "$TOP"/build/{server,layout-tarball}.cmake > "$builddir/configured.new"
+    if ! cmp -s "$builddir"/configured{.new,}; then
+        rm -f "$builddir"/{configured,CMakeCache.txt}
+        logged "$log" cmake "${arguments[@]}" -B "$builddir" -S .
+        mv "$builddir"/configured{.new,}
+    fi
+    logged "$log" ninja -C "$builddir" -j"$JOBS"
 }
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
