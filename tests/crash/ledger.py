@@ -7,22 +7,70 @@ and nothing in between.
 """
 import random
 import threading
+from functools import partial
 
 from crashing import Wrong
 from millrace_bench.client import SqlError
 
-ROWS, CHANGED, KEPT = 10, 6, 150
+ROWS, CHANGED, KEPT, REPEATED = 10, 6, 150, 60
 RANGE = 10_000_000            # each client's part of the primary key
-CONTENT = "REPEAT(MD5('{row}:{version}'),60)"
-GONE, AGAIN = (2002, 2006, 2013), (1205, 1213)    # the server; a lock wait, a deadlock
+GONE, AGAIN = (2002, 2006, 2013, 1053), (1205, 1213)    # the server, or it is going; a lock wait, a deadlock
+
+
+def values(rows):
+    """Rows of that version, for INSERT."""
+    return ','.join(f"({row},{version},REPEAT(MD5('{row}:{version}'),{REPEATED}))" for row, version in rows.items())
+
+
+def read(connection, table, repeated=REPEATED):
+    """The rows that are there with their versions: each is whole, and in the secondary index."""
+    content = f"CONVERT(REPEAT(MD5(CONCAT(a,':',v)),{repeated}) USING latin1)"
+    there = [(int(row), int(version), whole) for row, version, whole in
+             connection.query(f'SELECT a, v, b = {content} FROM {table} FORCE INDEX (PRIMARY)')]
+    torn = [row for row, _, whole in there if whole != '1']
+    if torn:
+        raise Wrong(f'{table}: rows that are not what they were: {torn[:6]}')
+    index = {(int(row), int(version)) for row, version in connection.query(f'SELECT a, v FROM {table} FORCE INDEX (v)')}
+    if index != {(row, version) for row, version, _ in there}:
+        raise Wrong(f'{table}: the secondary index has other rows than the table')
+    return {row: version for row, version, _ in there}
+
+
+def together(jobs):
+    """Does all of it at the same time until the server is gone; what waits for that."""
+    errors = []
+
+    def work(job):
+        try:
+            job()
+        except SqlError as error:
+            if error.number not in GONE:
+                errors.append(str(error))
+        except Wrong as error:
+            errors.append(str(error))
+    threads = [threading.Thread(target=work, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+
+    def join():
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise Wrong('; '.join(sorted(set(errors))))
+    return join
 
 
 class Client:
     """One connection that writes to one table."""
+    repeated = REPEATED
 
     def __init__(self, table, number):
         self.table, self.base = table, number * RANGE
         self.confirmed, self.rows, self.pending = 0, {}, {}
+
+    def begin(self, connection):
+        """The begin of a transaction."""
+        connection.query('BEGIN')
 
     def transaction(self, connection):
         """One transaction; it is confirmed where this returns."""
@@ -34,10 +82,7 @@ class Client:
         first = self.base + (number - KEPT) * ROWS
         gone = range(first, first + ROWS) if number > KEPT else ()
         self.pending = {row: version for row, version in (self.rows | new | changed).items() if row not in gone}
-
-        def values(rows):
-            return ','.join(f'({row},{version},{CONTENT.format(row=row, version=version)})' for row, version in rows.items())
-        connection.query('BEGIN')
+        self.begin(connection)
         connection.query(f'INSERT INTO {self.table} VALUES {values(new)}')
         if changed:
             connection.query(f'INSERT INTO {self.table} VALUES {values(changed)} ON DUPLICATE KEY UPDATE v=VALUES(v), b=VALUES(b)')
@@ -63,10 +108,9 @@ class Client:
 class Ledger:
     """All clients, some for each table."""
 
-    def __init__(self, tables, clients_per_table=2):
+    def __init__(self, tables, clients_per_table=2, kind=Client):
         self.tables = list(tables)
-        self.clients = [Client(table, number) for number, table in enumerate(self.tables * clients_per_table)]
-        self._errors = []
+        self.clients = [kind(table, number) for number, table in enumerate(self.tables * clients_per_table)]
 
     def create(self, connection, formats):
         """The tables."""
@@ -75,32 +119,19 @@ class Ledger:
 
     def start(self, connect):
         """Lets the clients write until the server is gone; what waits for them."""
-        self._errors.clear()
-        threads = [threading.Thread(target=self._write, args=(client, connect)) for client in self.clients]
-        for thread in threads:
-            thread.start()
+        return together([partial(self._write, client, connect) for client in self.clients])
 
-        def join():
-            for thread in threads:
-                thread.join()
-            if self._errors:
-                raise Wrong('; '.join(sorted(set(self._errors))))
-        return join
-
-    def _write(self, client, connect):
-        try:
-            with connect() as connection:
-                while True:
-                    try:
-                        client.transaction(connection)
-                    except SqlError as error:
-                        if error.number not in AGAIN:
-                            raise
-                        connection.query('ROLLBACK')
-                        client.pending = {}
-        except SqlError as error:
-            if error.number not in GONE:
-                self._errors.append(str(error))
+    @staticmethod
+    def _write(client, connect):
+        with connect() as connection:
+            while True:
+                try:
+                    client.transaction(connection)
+                except SqlError as error:
+                    if error.number not in AGAIN:
+                        raise
+                    connection.query('ROLLBACK')
+                    client.pending = {}
 
     def confirmed(self):
         """Transactions that were confirmed so far."""
@@ -109,15 +140,7 @@ class Ledger:
     def check(self, connection):
         """Every row: that it is there, in its last committed version, whole, and in the secondary index."""
         for table in self.tables:
-            content = "CONVERT(REPEAT(MD5(CONCAT(a,':',v)),60) USING latin1)"
-            there = [(int(row), int(version), whole) for row, version, whole in
-                     connection.query(f'SELECT a, v, b = {content} FROM {table} FORCE INDEX (PRIMARY)')]
-            torn = [row for row, _, whole in there if whole != '1']
-            if torn:
-                raise Wrong(f'{table}: rows that are not what they were: {torn[:6]}')
-            index = {(int(row), int(version)) for row, version in connection.query(f'SELECT a, v FROM {table} FORCE INDEX (v)')}
-            if index != {(row, version) for row, version, _ in there}:
-                raise Wrong(f'{table}: the secondary index has other rows than the table')
-            for client in self.clients:
-                if client.table == table:
-                    client.settle({row: version for row, version, _ in there if row // RANGE == client.base // RANGE})
+            clients = [client for client in self.clients if client.table == table]
+            there = read(connection, table, clients[0].repeated)
+            for client in clients:
+                client.settle({row: version for row, version in there.items() if row // RANGE == client.base // RANGE})
