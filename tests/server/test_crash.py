@@ -85,6 +85,23 @@ def test_a_recovery_that_loses_something_is_found(server_tree, tmp_path):
     assert (tmp_path / 'data/different-3/crashed/data/ibdata1').exists()
 
 
+def test_undo_logs_survive_kills_and_other_servers(server_tree, tmp_path):
+    # a seed with kills and shutdowns of both; "vanilla" is the same server with innodb_extra_undo_segments=0
+    done = crash('undo-over-restarts', server_tree, server_tree, '--rounds', 4, '--seed', 2, '--data', tmp_path / 'data')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'PATCHED after kill: ' in done.stdout and 'VANILLA after ' in done.stdout and 'XA prepared: ' in done.stdout
+    assert '4 rounds, ' in done.stdout and 'nothing lost' in done.stdout and not (tmp_path / 'data').exists()
+
+
+def test_a_prepared_transaction_that_is_lost_is_found(server_tree, tmp_path):
+    # a seed whose first round ends with a kill; the truncation of an undo tablespace would write the log
+    done = crash('undo-over-restarts', server_tree, server_tree, '--rounds', 2, '--seed', 2, '--data', tmp_path / 'data', *LOSES,
+                 '--innodb-undo-log-truncate=OFF')
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert 'WRONG in round 2 of seed 2: XA RECOVER ' in done.stderr
+    assert (tmp_path / 'data/data/ibdata1').exists()
+
+
 def test_a_page_that_differs_is_found_or_explained(server_tree, tmp_path):
     import pages
     from crashing import Home
