@@ -93,12 +93,12 @@ def test_undo_logs_survive_kills_and_other_servers(server_tree, tmp_path):
     assert '4 rounds, ' in done.stdout and 'nothing lost' in done.stdout and not (tmp_path / 'data').exists()
 
 
-def test_a_prepared_transaction_that_is_lost_is_found(server_tree, tmp_path):
-    # a seed whose first round ends with a kill; the truncation of an undo tablespace would write the log
-    done = crash('undo-over-restarts', server_tree, server_tree, '--rounds', 2, '--seed', 2, '--data', tmp_path / 'data', *LOSES,
+def test_what_undo_over_restarts_loses_is_found(server_tree, tmp_path):
+    # whether a prepared transaction or a row is missed first is chance; the truncation of an undo tablespace would write the log
+    done = crash('undo-over-restarts', server_tree, server_tree, '--rounds', 8, '--seed', 2, '--data', tmp_path / 'data', *LOSES,
                  '--innodb-undo-log-truncate=OFF')
     assert done.returncode == 1, done.stdout + done.stderr
-    assert 'WRONG in round 2 of seed 2: XA RECOVER ' in done.stderr
+    assert 'WRONG in round ' in done.stderr and ' of seed 2: ' in done.stderr
     assert (tmp_path / 'data/data/ibdata1').exists()
 
 
