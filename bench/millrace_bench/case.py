@@ -81,14 +81,18 @@ class Context:
                              *(counts[way] - last[1][way] for way in ('read_bytes', 'write_bytes'))))
             last[:] = cpu, counts
             self.progress.show()
+        before = last[1]['cpu_seconds']
         result = sysbench.run(server, name, each_second=second, **options)
+        result.cpu_seconds = server.counts()['cpu_seconds'] - before
         if not timeline:    # a load of one second may end before it reports
             second(round(result.seconds), result.rate)
         return result, timeline
 
     def measured(self, result, timeline, value=None, **figures):
-        """A Measurement of a load: its rate, or `value`, and its response times."""
+        """A Measurement of a load: its rate, or `value`, its response times, and what processor time of the server
+        it took, which tells builds apart where the clients and the disk have their part in the rate."""
+        cpu = {'cpu_ms_per_transaction': 1000 * result.cpu_seconds / max(1, result.transactions)} if result.cpu_seconds else {}
         return Measurement(result.rate if value is None else value, result.seconds,
-                           {**result.latency(), 'transactions': result.transactions,
+                           {**result.latency(), 'transactions': result.transactions, **cpu,
                             'restarted': result.errors, **figures},
                            timeline, result.histogram, result.text)

@@ -29,6 +29,7 @@ class Result:
     intervals: list = field(default_factory=list)    # (second, transactions/s)
     histogram: list = field(default_factory=list)    # (ms, count)
     text: str = ''
+    cpu_seconds: float = 0    # of the server; sysbench does not know them
 
     @property
     def rate(self):

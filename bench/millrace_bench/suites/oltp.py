@@ -27,5 +27,5 @@ def cases(scale):
         return measure
     return [Case(name=f'{name}-{LOAD["threads"]}', title=f'{name}, {LOAD["threads"]} clients', measure='transactions/s',
                  better='higher', data=sbtest(tables, rows), run=run(script),
-                 estimate=scale.seconds + WARM_UP + 5, compare=('p95_ms', 'p99_ms'))
+                 estimate=scale.seconds + WARM_UP + 5, compare=('p95_ms', 'p99_ms', 'cpu_ms_per_transaction'))
             for name, script in (('read-write', 'oltp_read_write'), ('read-only', 'oltp_read_only'))]

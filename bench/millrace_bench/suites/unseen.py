@@ -42,8 +42,8 @@ def cases(scale):
         return context.measured(result, timeline)
     estimate = scale.seconds + WARM_UP + 5
     return [*(Case(name=kind, title=f'{title}, {LOAD["threads"]} clients', measure='transactions/s', better='higher', data=data,
-                   run=statements(kind), estimate=estimate, compare=('p95_ms', 'p99_ms')) for kind, title in KINDS.items()),
+                   run=statements(kind), estimate=estimate, compare=('p95_ms', 'p99_ms', 'cpu_ms_per_transaction')) for kind, title in KINDS.items()),
             Case(name='group-commit', title=f'group commit with the binary log, {BINLOG["threads"]} clients', measure='transactions/s',
                  better='higher', data=sbtest(BINLOG['tables'], rows_a_table), run=group_commit, estimate=estimate,
                  options={'log_bin': 'binlog', 'server_id': '1', 'sync_binlog': '1', 'innodb_flush_log_at_trx_commit': '1'},
-                 compare=('p95_ms', 'p99_ms'))]
+                 compare=('p95_ms', 'p99_ms', 'cpu_ms_per_transaction'))]
