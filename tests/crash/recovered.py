@@ -146,7 +146,7 @@ def prepare(home, pool, fast, seconds=None):
     """Its status, or nothing where it was killed, and what it said."""
     command = [backup_program(home.build), '--prepare', f'--target-dir={home.data}', f'--use-memory={pool}M',
                f'--plugin-dir={home.build.root}/lib/plugin', f'--innodb-log-file-mmap={home.options["innodb_log_file_mmap"]}',
-               *(['--innodb-fast-recovery=ON'] if fast else [])]
+               '--innodb-fast-recovery=ON' if fast else '--loose-innodb-fast-recovery=OFF']
     with open(home.place / 'prepare.log', 'w+', encoding='utf-8', errors='replace') as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=dies_with_us())
         try:
