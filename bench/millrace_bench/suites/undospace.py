@@ -9,6 +9,7 @@ from .. import sysbench
 from ..case import Case
 from ..client import SqlError
 from ..data import Data
+from .undo import segments
 
 TITLE = 'space of undo log, with long readers, bursts and truncation'
 ROUNDS, SECONDS = 1, 360
@@ -26,6 +27,7 @@ def undo_bytes(server):
 def measure(context):
     """Bursts and pauses; every third hour a reader keeps its view over the next two."""
     server = context.start()
+    before, transactions = server.status(), 0
     hours = min(HOURS, max(3, context.scale.seconds // 10))
     hour = context.scale.seconds / hours
     sizes, ended = [], threading.Event()
@@ -49,6 +51,7 @@ def measure(context):
             result, seconds = context.load(server, 'undo', temporary='off', time=max(1, round(hour * BURST)), **LOAD)
             timeline += [(len(timeline) + 1, *second[1:]) for second in seconds]
             total = result
+            transactions += result.transactions
             time.sleep(hour * (1 - BURST))
         if reader:
             reader.close()
@@ -64,7 +67,8 @@ def measure(context):
     status = server.status()
     return context.measured(total, timeline, undo_bytes(server) / 2**20, largest_MiB=max(sizes, default=0) / 2**20,
                             last_quarter_largest_MiB=max(sizes[len(sizes) * 3 // 4:], default=0) / 2**20,
-                            truncations=status['innodb_undo_truncations'])
+                            truncations=status['innodb_undo_truncations'],
+                            **segments(before, status, transactions))
 
 
 def cases(scale):
