@@ -6,6 +6,9 @@ from . import machine, sysbench
 from .data import Data
 from .server import Server
 
+# what is compared, besides how many there are, of transactions that clients run
+OF_TRANSACTIONS = ('p95_ms', 'p99_ms', 'cpu_ms_per_transaction')
+
 
 @dataclass(frozen=True, eq=False)
 class Scale:

@@ -22,6 +22,11 @@ def values(rows):
     return ','.join(f"({row},{version},REPEAT(MD5('{row}:{version}'),{REPEATED}))" for row, version in rows.items())
 
 
+def update(table, rows):
+    """The statement that brings rows, known by their numbers, to that version."""
+    return f'INSERT INTO {table} VALUES {values(rows)} ON DUPLICATE KEY UPDATE v=VALUES(v), b=VALUES(b)'
+
+
 def read(connection, table, repeated=REPEATED):
     """The rows that are there with their versions: each is whole, and in the secondary index."""
     content = f"CONVERT(REPEAT(MD5(CONCAT(a,':',v)),{repeated}) USING latin1)"
@@ -85,7 +90,7 @@ class Client:
         self.begin(connection)
         connection.query(f'INSERT INTO {self.table} VALUES {values(new)}')
         if changed:
-            connection.query(f'INSERT INTO {self.table} VALUES {values(changed)} ON DUPLICATE KEY UPDATE v=VALUES(v), b=VALUES(b)')
+            connection.query(update(self.table, changed))
         if gone:
             connection.query(f'DELETE FROM {self.table} WHERE a BETWEEN {gone[0]} AND {gone[-1]}')
         if random.random() < .03:

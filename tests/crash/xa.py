@@ -11,7 +11,7 @@ import time
 from functools import partial
 
 from crashing import Wrong
-from ledger import read, together, values
+from ledger import read, together, update, values
 from millrace_bench.client import SqlError
 
 TABLE, CLIENTS = 'xa', 2
@@ -37,7 +37,7 @@ class Branch:
         connection.query(f"XA START '{self.xid}'")
         connection.query(f'INSERT INTO {TABLE} VALUES {values(self.new)}')
         if self.changed:
-            connection.query(f'INSERT INTO {TABLE} VALUES {values(self.changed)} ON DUPLICATE KEY UPDATE v=VALUES(v), b=VALUES(b)')
+            connection.query(update(TABLE, self.changed))
         if self.gone:
             connection.query(f'DELETE FROM {TABLE} WHERE a IN ({",".join(map(str, self.gone))})')
         connection.query(f"XA END '{self.xid}'")

@@ -1,5 +1,5 @@
 """sysbench's read-write and read-only loads on data that fit into the buffer pool: the everyday load."""
-from ..case import Case
+from ..case import OF_TRANSACTIONS, Case
 from ..tables import sbtest
 
 TITLE = 'sysbench read-write and read-only, in memory'
@@ -27,5 +27,5 @@ def cases(scale):
         return measure
     return [Case(name=f'{name}-{LOAD["threads"]}', title=f'{name}, {LOAD["threads"]} clients', measure='transactions/s',
                  better='higher', data=sbtest(tables, rows), run=run(script),
-                 estimate=scale.seconds + WARM_UP + 5, compare=('p95_ms', 'p99_ms', 'cpu_ms_per_transaction'))
+                 estimate=scale.seconds + WARM_UP + 5, compare=OF_TRANSACTIONS)
             for name, script in (('read-write', 'oltp_read_write'), ('read-only', 'oltp_read_only'))]

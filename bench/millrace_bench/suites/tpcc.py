@@ -1,7 +1,7 @@
 """The five transactions of TPC-C in their standard mix: new-order transactions a minute, with the
 data in memory and with a buffer pool of about a fifth of them."""
 from .. import sysbench
-from ..case import Case
+from ..case import OF_TRANSACTIONS, Case
 from ..data import Data
 from ..errors import BenchError
 
@@ -98,7 +98,7 @@ def cases(scale):
         return context.measured(result, timeline, value=done / result.seconds * 60, new_orders=done)
     return [Case(name=name, title=title, measure='new-order transactions/min', better='higher', data=data, run=measure,
                  estimate=scale.seconds + WARM_UP + 10, options={'innodb_buffer_pool_size': pool},
-                 compare=('p95_ms', 'p99_ms', 'cpu_ms_per_transaction'))
+                 compare=OF_TRANSACTIONS)
             for name, title, pool in (
                 ('memory', 'TPC-C mix, in memory', f'{max(256, 256 * warehouses)}M'),
                 ('io', 'TPC-C mix, pool a fifth of the data', f'{max(16, round(20 * warehouses * share))}M'))]

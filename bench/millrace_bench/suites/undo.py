@@ -2,7 +2,7 @@
 in one page or in several; and a start with many undo segments in use.  The redo log is not waited for
 (innodb_flush_log_at_trx_commit=0), which would hide it."""
 from .. import sysbench
-from ..case import Case, Measurement
+from ..case import OF_TRANSACTIONS, Case, Measurement
 from ..data import Data
 from ..errors import BenchError
 
@@ -80,11 +80,11 @@ def cases(scale):
     one_row, bulk, slots = prepared(**LOAD), prepared(BULK['threads'], BULK['rows']), scale.of(SLOTS, least=200)
     return [*(Case(name=name, title=f'updates of {name} tables, {LOAD["threads"]} clients', measure='transactions/s',
                    better='higher', data=one_row, run=measured({**LOAD, 'temporary': temporary}),
-                   estimate=scale.seconds + WARM_UP + 4, compare=('p95_ms', 'p99_ms'))
+                   estimate=scale.seconds + WARM_UP + 4, compare=OF_TRANSACTIONS)
               for name, temporary in (('persistent', 'off'), ('temporary', 'on'))),
             *(Case(name=f'bulk-{name}', title=f'updates of {BULK["updated"]} rows of {name} tables, {BULK["threads"]} clients',
                    measure='transactions/s', better='higher', data=bulk, run=measured({**BULK, 'temporary': temporary}),
-                   estimate=scale.seconds + WARM_UP + 4, compare=('p95_ms', 'p99_ms'))
+                   estimate=scale.seconds + WARM_UP + 4, compare=OF_TRANSACTIONS)
               for name, temporary in (('persistent', 'off'), ('temporary', 'on'))),
             Case(name='start', title=f'start with {slots} undo segments in use', measure='seconds', better='lower',
                  data=with_slots(slots), run=started(slots), estimate=30,

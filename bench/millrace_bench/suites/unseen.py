@@ -1,7 +1,7 @@
 """What no profile is trained on (millrace_bench/training.py, docs/profile.md): sub-selects, window functions, JSON,
 full-text, spatial, views, and group commit with the binary log.  It shows what a profile costs where it says nothing."""
 from .. import sysbench
-from ..case import Case
+from ..case import OF_TRANSACTIONS, Case
 from ..data import Data
 from ..tables import sbtest
 
@@ -42,8 +42,8 @@ def cases(scale):
         return context.measured(result, timeline)
     estimate = scale.seconds + WARM_UP + 5
     return [*(Case(name=kind, title=f'{title}, {LOAD["threads"]} clients', measure='transactions/s', better='higher', data=data,
-                   run=statements(kind), estimate=estimate, compare=('p95_ms', 'p99_ms', 'cpu_ms_per_transaction')) for kind, title in KINDS.items()),
+                   run=statements(kind), estimate=estimate, compare=OF_TRANSACTIONS) for kind, title in KINDS.items()),
             Case(name='group-commit', title=f'group commit with the binary log, {BINLOG["threads"]} clients', measure='transactions/s',
                  better='higher', data=sbtest(BINLOG['tables'], rows_a_table), run=group_commit, estimate=estimate,
                  options={'log_bin': 'binlog', 'server_id': '1', 'sync_binlog': '1', 'innodb_flush_log_at_trx_commit': '1'},
-                 compare=('p95_ms', 'p99_ms', 'cpu_ms_per_transaction'))]
+                 compare=OF_TRANSACTIONS)]
