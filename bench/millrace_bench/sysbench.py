@@ -101,8 +101,9 @@ def run(server, name, action='run', each_second=None, limit_seconds=3600, killed
     with subprocess.Popen(call, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=dies_with_us()) as process:
         too_long = threading.Timer(limit_seconds, process.kill)
-        too_long.start()
+        too_long.daemon = True    # where an interrupt comes before it can be cancelled, nobody waits for it
         try:
+            too_long.start()
             for line in process.stdout:
                 lines.append(line)
                 found = _INTERVAL.match(line)

@@ -35,7 +35,7 @@ def measure(context):
     def watch():
         while not ended.wait(1):
             sizes.append(undo_bytes(server))
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     total, timeline, reader = None, [], None
     try:
