@@ -3,7 +3,9 @@
 The source is vanilla's, in work/<tree>/prove, its build directory inside it.  switch()
 writes the files that differ in the wanted state, with a new time, so that ninja knows
 what to compile; ccache has most of it from another time.  Warnings are kept beside the
-objects (keep-warnings), so those of a state are there whoever compiled what.
+objects (keep-warnings), so those of a state are there whoever compiled what.  The
+compiler is called as the packages' build calls it, so what `make tarball` has compiled
+without a profile is in ccache for the proofs, and the other way round.
 """
 import functools
 import hashlib
@@ -20,7 +22,7 @@ from millrace.progress import ninja
 from millrace.road import RoadError
 from millrace.series import TOP
 
-LAUNCHER = f'{Path(__file__).with_name("keep-warnings")};ccache'
+KEEP_WARNINGS = Path(__file__).with_name('keep-warnings')
 ROOM = 4500     # MB, of a source and all that is compiled of it
 CONFIGURATION = ('server.cmake', 'layout-tarball.cmake')
 
@@ -125,8 +127,9 @@ class BuildTree:
 
     def configure(self, log):
         """Runs cmake where the configuration or what it looks at is another one: whether it succeeded."""
+        launcher = f'{KEEP_WARNINGS};{self.environ["MILLRACE_LAUNCHER"]}'
         words = ['cmake', '-GNinja', *(word for name in CONFIGURATION for word in ('-C', str(TOP / 'build' / name))),
-                 f'-DCMAKE_C_COMPILER_LAUNCHER={LAUNCHER}', f'-DCMAKE_CXX_COMPILER_LAUNCHER={LAUNCHER}']
+                 f'-DCMAKE_C_COMPILER_LAUNCHER={launcher}', f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}']
         wanted = json.dumps([words, toolchain()])
         configured = self.work / 'configured'
         if not (configured.exists() and configured.read_text() == wanted and (self.builddir / 'build.ninja').exists()):
