@@ -13,6 +13,11 @@ from millrace.kept import Kept
 from millrace.patchfile import is_test, read
 from millrace.progress import Progress
 
+# what takes longest stands last
+STEPS = {'quick': ('apply', 'refresh'),
+         'compile': ('apply', 'refresh', 'compile_alone', 'compile_together'),
+         'tests': ('apply', 'refresh', 'compile_alone', 'test', 'compile_together')}
+
 
 def to_compile(needs, patches):
     """The subsets that are compiled: each alone, without each, all, and pairs on the same file."""
@@ -23,6 +28,11 @@ def to_compile(needs, patches):
                if any(not is_test(path) for path in set(patches[pair[0]].paths) & set(patches[pair[1]].paths))}
     chosen.add(tuple(names))
     return sorted(chosen - {()}, key=lambda subset: [names.index(name) for name in subset])
+
+
+def faulty(outcome):
+    """Whether a compilation failed or warns of something new."""
+    return bool(outcome.get('failed') or outcome.get('added'))
 
 
 class Proof:
@@ -128,15 +138,24 @@ class Proof:
             self.say('refresh changes nothing')
         self.result['refresh'] = found
 
-    def compile(self):
-        """What applies compiles, without a warning that vanilla has not."""
-        subsets = [subset for subset in to_compile(self.needs, self.patches) if 'state' in self.applied[subset]]
+    def compile_alone(self):
+        """Each patch compiles on what it needs, without a warning that vanilla has not."""
         vanilla = self.compiled((), None)
         if 'failed' in vanilla:
             raise road.RoadError('\n    '.join([f'{self.tree}: vanilla {self.environ["VERSION"]} does not compile here',
                                                *vanilla['failed']]) + f'\n  mend: build/setup; see {self.log(())}')
-        outcomes = {subset: self.compiled(subset, vanilla['warnings']) for subset in subsets}
-        bad = {subset for subset, outcome in outcomes.items() if outcome.get('failed') or outcome.get('added')}
+        self.warned = vanilla['warnings']
+        alone = {name: series.closure([name], self.needs) for name in self.needs}
+        self.outcomes = {subset: self.compiled(subset, self.warned)
+                         for subset in alone.values() if 'state' in self.applied[subset]}
+        self.verdict('builds alone', {name for name, subset in alone.items() if subset not in self.outcomes
+                                      or faulty(self.outcomes[subset])})
+
+    def compile_together(self):
+        """So does all else that is compiled; tells what does not."""
+        subsets = [subset for subset in to_compile(self.needs, self.patches) if 'state' in self.applied[subset]]
+        outcomes = {subset: self.outcomes.get(subset) or self.compiled(subset, self.warned) for subset in subsets}
+        bad = {subset for subset, outcome in outcomes.items() if faulty(outcome)}
         told = {}
         for subset in sorted(bad, key=len):
             if 'failed' in outcomes[subset]:
@@ -149,9 +168,7 @@ class Proof:
             self.fault(f'{self.label(subset)} {what}', said,
                        self.edit(subset) + f', then edit and make refresh; all that was said: {self.log(subset)}')
         everything = tuple(self.needs)
-        alone = {series.closure([name], self.needs): name for name in self.needs}
-        self.verdict('builds alone', {name for subset, name in alone.items()
-                                      if subset in bad or subset not in outcomes})
+        alone = {series.closure([name], self.needs) for name in self.needs}
         self.verdict('with the others', set(self.needs) if everything not in outcomes else
                      {name for subset in bad if subset not in alone or subset == everything for name in subset})
         self.say(f'{len(outcomes) - len(bad)} of {len(outcomes)} subsets compile without a new warning; objects changed: '
@@ -195,9 +212,10 @@ class Proof:
                            f'{self.edit(alone)}, then edit them and make refresh')
             else:
                 self.say(f'the tests of {name} fail without it and pass with it')
+            self.keep()         # each takes minutes
 
-    def close(self):
-        """Leaves the result, and the record where it is about the pinned release."""
+    def keep(self):
+        """Writes the result, and the record where it is about the pinned release."""
         self.result |= {'verdicts': self.found, 'faults': self.faults,
                         'seconds': round(time.monotonic() - self.begin, 1)}
         part = self.work / 'result.json.part'
@@ -205,18 +223,19 @@ class Proof:
         part.replace(self.work / 'result.json')
         if self.environ['SHA256'] == series.release(self.tree)['SHA256']:
             record.update(self.tree, self.found, datetime.date.today().isoformat())
-        self.lock.close()
 
 
-def prove(tree, until):
-    """Proves a tree as far as `until`, 'refresh', 'compile' or 'test': its faults."""
+def prove(tree, how):
+    """Proves a tree by the steps of `how`, a key of STEPS: its faults.
+
+    What a step found is recorded before the next one begins, which may be interrupted.
+    """
     proof = Proof(tree)
     if not proof.lint():
         return proof.faults
     proof.prepare()
-    for step in ('apply', 'refresh', 'compile', 'test'):
+    for step in STEPS[how]:
         getattr(proof, step)()
-        if step == until:
-            break
-    proof.close()
+        proof.keep()
+    proof.lock.close()
     return proof.faults
