@@ -146,7 +146,7 @@ class Proof:
                                                *vanilla['failed']]) + f'\n  mend: build/setup; see {self.log(())}')
         self.warned = vanilla['warnings']
         alone = {name: series.closure([name], self.needs) for name in self.needs}
-        self.outcomes = {subset: self.compiled(subset, self.warned)
+        self.outcomes = {subset: self.compiled(subset, self.warned)     # of these subsets and no others
                          for subset in alone.values() if 'state' in self.applied[subset]}
         self.verdict('builds alone', {name for name, subset in alone.items() if subset not in self.outcomes
                                       or faulty(self.outcomes[subset])})
@@ -168,9 +168,8 @@ class Proof:
             self.fault(f'{self.label(subset)} {what}', said,
                        self.edit(subset) + f', then edit and make refresh; all that was said: {self.log(subset)}')
         everything = tuple(self.needs)
-        alone = {series.closure([name], self.needs) for name in self.needs}
         self.verdict('with the others', set(self.needs) if everything not in outcomes else
-                     {name for subset in bad if subset not in alone or subset == everything for name in subset})
+                     {name for subset in bad if subset not in self.outcomes or subset == everything for name in subset})
         self.say(f'{len(outcomes) - len(bad)} of {len(outcomes)} subsets compile without a new warning; objects changed: '
                  + ', '.join(f'{self.label(subset)} {outcome.get("changed", "-")}'
                              for subset, outcome in outcomes.items()))

@@ -107,6 +107,14 @@ def test_a_plugin_that_cmake_refuses(maker):
     assert status == 0 and changed(result) == {'plugin': 1}, text
 
 
+def test_what_was_found_before_a_step_that_cannot_be_done_is_recorded(maker):
+    maker.add('header', {'include/shared.h': replace('return 1', 'return 2')})
+    status, text, result = run(maker, CC='false')
+    assert status == 1 and 'tiny: vanilla 1.0.0 does not compile here' in text, text
+    assert result['verdicts'] == {'header': {'applies alone': 'yes', 'in every subset': 'yes', 'refresh': 'yes'}}
+    assert '| header | tiny | yes | yes | yes | yes | not proven | not proven | not proven |' in (maker.checkout.path / 'docs/patches/README.md').read_text()
+
+
 def test_the_tests_of_a_patch(maker, idle):
     maker.add('right', {'include/shared.h': replace('return 1', 'return 2')}, test='shared 2')
     maker.add('left', {'generated.in': replace('1', '7')}, test='generated 7')
