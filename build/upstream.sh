@@ -8,6 +8,8 @@
 #   debian_open DIR                  a private apt configuration in DIR; then:
 #   debian_versions                  the source package's versions
 #   debian_download VERSION DIR      as archive_download
+#   pool_download VERSION DIR        likewise; for a release that the mirrors' indexes
+#                                    have dropped, which their pools keep for a while
 #
 # Each fails, with a line on stderr, where it can reach nothing.
 
@@ -31,6 +33,7 @@ archive_releases() {
 # suites that have the tree's releases; its own configuration stays as it is.
 debian_open() {
     local apt=$1 uri suite
+    APT_DIR=$apt
     mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/source"
     apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null \
         | sed -n 's/^Debian //p' | sort -u > "$apt/mirrors" || true
@@ -62,11 +65,28 @@ debian_download() {
     local version
     version=$(debian_versions | grep -E "^([0-9]+:)?${1//./\\.}-" | tail -n1) || true
     if [ -z "$version" ]; then
-        echo "no mirror has the source package $DEBIAN_SOURCE of release $1" >&2
+        echo "no Debian mirror lists the source package $DEBIAN_SOURCE of release $1" >&2
         return 1
     fi
     mkdir -p "$2/source"
     (cd "$2/source" && apt-get "${APT[@]}" source --download-only "$DEBIAN_SOURCE=$version") || return 1
     mv "$2"/source/*.orig.tar.gz "$2/archive"
     mv "$2"/source/*.orig.tar.gz.asc "$2/archive.asc"
+}
+
+# A point release of Debian replaces a version in the indexes at once; its files
+# stay in the pool as long as an older index names them.
+pool_download() {
+    local uri file=pool/main/${DEBIAN_SOURCE:0:1}/$DEBIAN_SOURCE/${DEBIAN_SOURCE}_$1.orig.tar.gz
+    while read -r uri; do
+        say "looking for $(basename "$file") in the pool of a Debian mirror"
+        if pool_file "$uri$file" "$2/archive" && pool_file "$uri$file.asc" "$2/archive.asc"; then
+            return 0
+        fi
+    done < <(grep -v -- '-security/$' "$APT_DIR/mirrors")
+    return 1
+}
+
+pool_file() { # URI FILE: by apt's own methods, and through its proxy
+    /usr/lib/apt/apt-helper "${APT[@]}" download-file "$1" "$2"
 }
