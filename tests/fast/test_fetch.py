@@ -1,6 +1,9 @@
 """build/fetch: what it takes, what it refuses, and that nothing half-made is left."""
+import functools
+import http.server
 import shutil
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -109,6 +112,38 @@ def test_damaged_cache_is_noticed(empty):
     status, text = empty.run('build/fetch')
     assert status == 1
     assert 'wrong sha256' in text and 'remove it and run make again' in text
+
+
+POOL = """
+. build/lib.sh && . build/upstream.sh
+mkdir -p "$1/apt" && echo "$2" > "$1/apt/mirrors"
+APT_DIR=$1/apt APT=(-qq -o "APT::Sandbox::User=$(id -un)")
+pool_download "$3" "$1"
+"""
+
+
+def test_what_the_index_has_dropped_is_in_the_pool(checkout, tmp_path):
+    pool = tmp_path / 'mirror/pool/main/m/mariadb'
+    pool.mkdir(parents=True)
+    (pool / 'mariadb_10.11.90.orig.tar.gz').write_bytes(b'a tarball')
+    (pool / 'mariadb_10.11.90.orig.tar.gz.asc').write_text('its signature')
+    (pool / 'mariadb_10.11.91.orig.tar.gz').write_bytes(b'without a signature')
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / 'mirror')
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+        def pool_download(version):
+            there = tmp_path / version
+            status, text = checkout.run('bash', '-c', POOL, 'bash', str(there), f'http://127.0.0.1:{server.server_port}/', version)
+            return status, text, {path.name: path.read_text() for path in there.iterdir() if path.is_file()}
+
+        status, text, files = pool_download('10.11.90')
+        assert (status, files) == (0, {'archive': 'a tarball', 'archive.asc': 'its signature'}), text
+        for version in ('10.11.91', '10.11.92'):
+            status, text, files = pool_download(version)
+            assert status == 1 and 'archive.asc' not in files, text
+            assert '404' in text
+        server.shutdown()
 
 
 def on_tmpfs(options, cache, script):
