@@ -60,11 +60,13 @@ reproduce: packages             ## build the packages again elsewhere, compiled 
 	@scripts/reproduce
 lint: setup-tests               ## the fast tests only: scripts, headers, series
 	@$(PYTEST) tests/fast
-.PHONY: prove prove-tests upstream-suites
+.PHONY: prove prove-tests prove-missing upstream-suites
 prove: setup-tests              ## every subset applies, what applies compiles without new warnings, for all trees
 	@scripts/prove-series $(PROVEN)
 prove-tests: setup-tests        ## make prove, and each patch's tests fail without it and pass with it (slow)
 	@scripts/prove-series --tests $(PROVEN)
+prove-missing: setup-tests      ## make prove-tests, but for what the committed record has already
+	@scripts/prove-series --missing $(PROVEN)
 upstream-suites: setup-tests setup ## whole suites of upstream's tests with the series (slow): SUITE= for one
 	@scripts/upstream-suites $(SUITE)
 docs:                           ## write the tables of patches in README.md and docs/patches/

@@ -17,6 +17,7 @@ from millrace.progress import Progress
 STEPS = {'quick': ('apply', 'refresh'),
          'compile': ('apply', 'refresh', 'compile_alone', 'compile_together'),
          'tests': ('apply', 'refresh', 'compile_alone', 'test', 'compile_together')}
+STEPS['missing'] = STEPS['tests']
 
 
 def to_compile(needs, patches):
@@ -36,15 +37,19 @@ def faulty(outcome):
 
 
 class Proof:
-    """The proofs of one tree; `faults` are texts that end with the command that mends."""
+    """The proofs of one tree; `faults` are texts that end with the command that mends.
 
-    def __init__(self, tree):
+    `recorded` is what need not be proven again, as record.verdicts() has it.
+    """
+
+    def __init__(self, tree, recorded=None):
         if tree not in series.trees():
             raise road.RoadError(f'no release tree {tree}: there is no trees/{tree}.conf\n'
                                  f'  known trees: {" ".join(series.trees())}')
         self.tree, self.faults, self.begin = tree, [], time.monotonic()
         self.result = {'tree': tree}
         self.found = {}         # {patch: {proof: verdict}}, see record.PROOFS
+        self.recorded = recorded or {}
 
     def say(self, text):
         """One line about the tree."""
@@ -54,9 +59,13 @@ class Proof:
         """Keeps a fault, the first lines that show it, and what mends it."""
         self.faults.append('\n    '.join([f'{self.tree}: {text}', *details[:8]]) + f'\n  mend: {mend}')
 
-    def verdict(self, proof, faulty):
-        """A verdict of every patch: no for those that are faulty."""
-        for name in self.needs:
+    def missing(self, proof):
+        """The patches of which the record does not have it."""
+        return [name for name in self.needs if self.recorded.get(name, {}).get(proof) != 'yes']
+
+    def verdict(self, proof, faulty, names=None):
+        """A verdict of every patch, or of some: no for those that are faulty."""
+        for name in self.needs if names is None else names:
             self.found.setdefault(name, {})[proof] = 'no' if name in faulty else 'yes'
 
     def label(self, subset):
@@ -79,6 +88,8 @@ class Proof:
         """What the other proofs begin with: the environment, the tarball, the patches, vanilla."""
         self.environ = road.environment(self.tree)
         road.fetch(self.environ)
+        if self.environ['SHA256'] != series.release(self.tree)['SHA256']:
+            self.recorded = {}      # of the pinned release
         self.work = Path(self.environ['WORK'])
         self.kept = Kept(self.work)
         (self.work / 'logs').mkdir(exist_ok=True)
@@ -140,20 +151,28 @@ class Proof:
 
     def compile_alone(self):
         """Each patch compiles on what it needs, without a warning that vanilla has not."""
+        self.outcomes = {}
+        alone = {name: series.closure([name], self.needs) for name in self.missing('builds alone')}
+        if not alone and not self.missing('with the others'):
+            return
         vanilla = self.compiled((), None)
         if 'failed' in vanilla:
             raise road.RoadError('\n    '.join([f'{self.tree}: vanilla {self.environ["VERSION"]} does not compile here',
                                                *vanilla['failed']]) + f'\n  mend: build/setup; see {self.log(())}')
         self.warned = vanilla['warnings']
-        alone = {name: series.closure([name], self.needs) for name in self.needs}
         self.outcomes = {subset: self.compiled(subset, self.warned)     # of these subsets and no others
                          for subset in alone.values() if 'state' in self.applied[subset]}
         self.verdict('builds alone', {name for name, subset in alone.items() if subset not in self.outcomes
-                                      or faulty(self.outcomes[subset])})
+                                      or faulty(self.outcomes[subset])}, alone)
 
     def compile_together(self):
         """So does all else that is compiled; tells what does not."""
-        subsets = [subset for subset in to_compile(self.needs, self.patches) if 'state' in self.applied[subset]]
+        missing, everything = self.missing('with the others'), tuple(self.needs)
+        proven = {series.closure([name], self.needs) for name in self.needs} - {everything} if self.recorded else set()
+        subsets = [subset for subset in to_compile(self.needs, self.patches) if 'state' in self.applied[subset]
+                   and (subset in self.outcomes or missing and subset not in proven)]
+        if not subsets:
+            return
         outcomes = {subset: self.outcomes.get(subset) or self.compiled(subset, self.warned) for subset in subsets}
         bad = {subset for subset, outcome in outcomes.items() if faulty(outcome)}
         told = {}
@@ -167,9 +186,9 @@ class Proof:
                 continue        # a smaller subset says it already
             self.fault(f'{self.label(subset)} {what}', said,
                        self.edit(subset) + f', then edit and make refresh; all that was said: {self.log(subset)}')
-        everything = tuple(self.needs)
-        self.verdict('with the others', set(self.needs) if everything not in outcomes else
-                     {name for subset in bad if subset not in self.outcomes or subset == everything for name in subset})
+        if missing:
+            self.verdict('with the others', set(self.needs) if everything not in outcomes else
+                         {name for subset in bad if subset not in self.outcomes or subset == everything for name in subset})
         self.say(f'{len(outcomes) - len(bad)} of {len(outcomes)} subsets compile without a new warning; objects changed: '
                  + ', '.join(f'{self.label(subset)} {outcome.get("changed", "-")}'
                              for subset, outcome in outcomes.items()))
@@ -196,7 +215,7 @@ class Proof:
         for name, patch in self.patches.items():
             alone = series.closure([name], self.needs)
             without = tuple(other for other in alone if other != name)
-            if 'failed' in self.applied[alone] or 'failed' in self.applied[without]:
+            if 'failed' in self.applied[alone] or 'failed' in self.applied[without] or name not in self.missing('tests'):
                 continue
             self.source.prepare(self.say)
             log = self.work / 'logs' / f'{name}.tests.log'
@@ -229,7 +248,7 @@ def prove(tree, how):
 
     What a step found is recorded before the next one begins, which may be interrupted.
     """
-    proof = Proof(tree)
+    proof = Proof(tree, record.verdicts(tree) if how == 'missing' and tree in series.trees() else None)
     if not proof.lint():
         return proof.faults
     proof.prepare()

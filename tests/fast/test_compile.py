@@ -1,5 +1,6 @@
 """make prove and make prove-tests to their end, with a tree that compiles in a second."""
 import json
+import shutil
 
 import pytest
 
@@ -148,3 +149,22 @@ def test_tests_of_a_patch_that_needs_another(maker):
     status, text, result = run(maker, '--tests')
     assert status == 0, text
     assert [subset['patches'] for subset in result['compiled']] == [['base'], ['base', 'more']]
+
+
+def test_what_the_record_has_is_not_proven_again(maker, idle):
+    maker.add('right', {'include/shared.h': replace('return 1', 'return 2')}, test='shared 2')
+    maker.add('left', {'generated.in': replace('1', '7')}, test='generated 7')
+    status, text, _ = run(maker, '--missing')
+    assert status == 0 and '3 of 3 subsets' in text and 'the tests of right fail' in text, text
+
+    shutil.rmtree(maker.checkout.path / 'work')
+    status, text, result = run(maker, '--missing')
+    assert status == 0 and 'compiled' not in result and result['tests'] == {}, text
+
+    patch = maker.checkout.path / 'patches/tiny/left.patch'
+    patch.write_text(patch.read_text().replace('7', '8'))
+    status, text, result = run(maker, '--missing')
+    assert status == 0 and '2 of 2 subsets' in text, text
+    assert changed(result).keys() == {'left', 'right+left'} and result['tests'] == {'left': []}
+    table = (maker.checkout.path / 'docs/patches/README.md').read_text()
+    assert table.count('| yes | yes | yes | yes | yes | yes |') == 2, table
