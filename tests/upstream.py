@@ -17,6 +17,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """No log."""
 
 
+def serve(directory):
+    """Serves a directory on a port of this machine, until its shutdown(): the server."""
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), functools.partial(Quiet, directory=directory))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
 class Upstream:
     """The archive, its key, and the checkout that believes it, which has no other tree."""
 
@@ -34,9 +41,7 @@ class Upstream:
         listing = subprocess.run([*self.gpg, '--with-colons', '--list-keys'], check=True, capture_output=True, text=True).stdout
         key = subprocess.run([*self.gpg, '--armor', '--export'], check=True, capture_output=True, text=True).stdout
         checkout.write('keys/mariadb.asc', key)
-        handler = functools.partial(Quiet, directory=self.archive)
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = serve(self.archive)
         self.set('SIGNED_BY', re.search(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[1])
         self.set('ARCHIVE', f'http://127.0.0.1:{self.server.server_port}/mariadb-@VERSION@/source/mariadb-@VERSION@.tar.gz')
         self.set('DEBIAN_SUITES', '"nowhere"')

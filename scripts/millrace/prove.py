@@ -39,17 +39,18 @@ def faulty(outcome):
 class Proof:
     """The proofs of one tree; `faults` are texts that end with the command that mends.
 
-    `recorded` is what need not be proven again, as record.verdicts() has it.
+    `recorded`, which prepare() must precede, is what need not be proven again, as
+    record.verdicts() has it.
     """
 
-    def __init__(self, tree, recorded=None):
+    def __init__(self, tree):
         if tree not in series.trees():
             raise road.RoadError(f'no release tree {tree}: there is no trees/{tree}.conf\n'
                                  f'  known trees: {" ".join(series.trees())}')
         self.tree, self.faults, self.begin = tree, [], time.monotonic()
         self.result = {'tree': tree}
         self.found = {}         # {patch: {proof: verdict}}, see record.PROOFS
-        self.recorded = recorded or {}
+        self.recorded = {}
 
     def say(self, text):
         """One line about the tree."""
@@ -88,8 +89,7 @@ class Proof:
         """What the other proofs begin with: the environment, the tarball, the patches, vanilla."""
         self.environ = road.environment(self.tree)
         road.fetch(self.environ)
-        if self.environ['SHA256'] != series.release(self.tree)['SHA256']:
-            self.recorded = {}      # of the pinned release
+        self.pinned = self.environ['SHA256'] == series.release(self.tree)['SHA256']    # the record is about that release
         self.work = Path(self.environ['WORK'])
         self.kept = Kept(self.work)
         (self.work / 'logs').mkdir(exist_ok=True)
@@ -239,7 +239,7 @@ class Proof:
         part = self.work / 'result.json.part'
         part.write_text(json.dumps(self.result, indent=1) + '\n', encoding='utf-8')
         part.replace(self.work / 'result.json')
-        if self.environ['SHA256'] == series.release(self.tree)['SHA256']:
+        if self.pinned:
             record.update(self.tree, self.found, datetime.date.today().isoformat())
 
 
@@ -248,10 +248,12 @@ def prove(tree, how):
 
     What a step found is recorded before the next one begins, which may be interrupted.
     """
-    proof = Proof(tree, record.verdicts(tree) if how == 'missing' and tree in series.trees() else None)
+    proof = Proof(tree)
     if not proof.lint():
         return proof.faults
     proof.prepare()
+    if how == 'missing' and proof.pinned:
+        proof.recorded = record.verdicts(tree)
     for step in STEPS[how]:
         getattr(proof, step)()
         proof.keep()

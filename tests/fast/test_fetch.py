@@ -1,14 +1,12 @@
 """build/fetch: what it takes, what it refuses, and that nothing half-made is left."""
-import functools
-import http.server
 import shutil
 import subprocess
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from conftest import release
+from upstream import serve
 
 VERSION, _ = release()
 
@@ -128,10 +126,7 @@ def test_what_the_index_has_dropped_is_in_the_pool(checkout, tmp_path):
     (pool / 'mariadb_10.11.90.orig.tar.gz').write_bytes(b'a tarball')
     (pool / 'mariadb_10.11.90.orig.tar.gz.asc').write_text('its signature')
     (pool / 'mariadb_10.11.91.orig.tar.gz').write_bytes(b'without a signature')
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / 'mirror')
-    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-
+    with serve(tmp_path / 'mirror') as server:
         def pool_download(version):
             there = tmp_path / version
             status, text = checkout.run('bash', '-c', POOL, 'bash', str(there), f'http://127.0.0.1:{server.server_port}/', version)
