@@ -24,8 +24,8 @@ ROWS = 20_000
 class Load:
     """Clients on one server; `done` counts what they did, by its kind."""
 
-    def __init__(self, seed, page_size):
-        self.seed = seed
+    def __init__(self, seed, page_size, pools=POOLS):
+        self.seed, self.pools = seed, pools
         self.formats = FORMATS + (ZIP if page_size <= LARGEST_ZIP_PAGE else ())
         self.done = collections.Counter()
         self._steps = {'transaction': (50, self._transaction), 'full-text': (8, self._full_text), 'table': (14, self._table),
@@ -123,7 +123,7 @@ class Load:
         do(f'CREATE OR REPLACE TABLE k{name.partition("_")[0]} ENGINE=InnoDB AS SELECT a, b, c FROM t{dice.randrange(TABLES)} LIMIT 2000')
 
     def _resize(self, do, dice, _, __):
-        do(f'SET GLOBAL innodb_buffer_pool_size={dice.choice(POOLS)}*1048576')
+        do(f'SET GLOBAL innodb_buffer_pool_size={dice.choice(self.pools)}*1048576')
 
     def _purge(self, do, dice, _, __):
         """Undo log that is not needed any more, so that its tablespaces can be truncated."""

@@ -1,7 +1,10 @@
 """A short run of each command in tests/crash/, and that they find what they are for."""
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,17 @@ def crash(command, *arguments):
     """A command of tests/crash/: the finished process."""
     return subprocess.run([TOP / 'tests/crash' / command, *map(str, arguments)], text=True, capture_output=True, check=False,
                           timeout=600)
+
+
+def instead_of(server_tree, place, script):
+    """A build with a script for the server, whose %s is the server."""
+    shutil.copytree(server_tree, place, copy_function=lambda source, target: Path(target).symlink_to(source),
+                    ignore=shutil.ignore_patterns('mysql-test', 'mariadb-test'))
+    program = place / 'libexec/mariadbd'
+    program.unlink()
+    program.write_text(script % (server_tree / 'libexec/mariadbd'))
+    program.chmod(0o755)
+    return place
 
 
 def test_what_is_committed_survives_sigkill(server_tree, tmp_path):
@@ -71,12 +85,7 @@ def test_recovery_is_compared_with_vanilla(server_tree, tmp_path):
 
 
 def test_a_recovery_that_loses_something_is_found(server_tree, tmp_path):
-    losing = tmp_path / 'losing'
-    shutil.copytree(server_tree, losing, copy_function=lambda source, target: Path(target).symlink_to(source),
-                    ignore=shutil.ignore_patterns('mysql-test', 'mariadb-test'))
-    (losing / 'libexec/mariadbd').unlink()
-    (losing / 'libexec/mariadbd').write_text(LOSING % (server_tree / 'libexec/mariadbd'))
-    (losing / 'libexec/mariadbd').chmod(0o755)
+    losing = instead_of(server_tree, tmp_path / 'losing', LOSING)
     done = crash('compare-recovery', losing, server_tree, '--crashes', 1, '--seed', 3, '--data', tmp_path / 'data')
     assert done.returncode == 1 and 'DIFFERENT after 1 of 1 crashes: 3' in done.stderr, done.stdout + done.stderr
     # refused, or rows are missing: how far the kills in between let vanilla come
@@ -100,6 +109,47 @@ def test_what_undo_over_restarts_loses_is_found(server_tree, tmp_path):
     assert done.returncode == 1, done.stdout + done.stderr
     assert 'WRONG in round ' in done.stderr and ' of seed 2: ' in done.stderr
     assert (tmp_path / 'data/data/ibdata1').exists()
+
+
+PRESSURE = ('--minutes', .1, '--clients', 12)
+REPORTING = """#!/bin/bash
+echo 'SUMMARY: ThreadSanitizer: data race /a/buf0buf.cc:12 in get(page_id_t)'
+exec %s "$@"
+"""
+
+
+def test_a_server_stands_the_pressure(server_tree, tmp_path):
+    done = crash('pressure', server_tree, *PRESSURE, '--data', tmp_path / 'data')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'transactions confirmed, nothing lost' in done.stdout and not (tmp_path / 'data').exists()
+
+
+def test_a_report_of_a_sanitizer_is_found_unless_it_is_known(server_tree, tmp_path):
+    reporting = instead_of(server_tree, tmp_path / 'reporting', REPORTING)
+    done = crash('pressure', reporting, *PRESSURE, '--data', tmp_path / 'data')
+    assert done.returncode == 1 and '1 of 1 kinds of reports are not known' in done.stderr, done.stdout + done.stderr
+    assert 'ThreadSanitizer: data race buf0buf.cc in get (3 times)' in done.stdout
+    assert 'SUMMARY' in (tmp_path / 'data/error.log').read_text()
+    (tmp_path / 'known').write_text(done.stdout)
+    done = crash('pressure', reporting, *PRESSURE, '--data', tmp_path / 'more', '--known', tmp_path / 'known')
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_server_that_stands_still_is_found(server_tree, tmp_path):
+    command = [TOP / 'tests/crash/pressure', server_tree, '--minutes', '9', '--clients', '12', '--still', '3', '--data', tmp_path / 'data']
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as pressure:
+        until = time.monotonic() + 120
+        while not list((tmp_path / 'data').glob('data/mixed/t0.ibd')):
+            assert time.monotonic() < until and pressure.poll() is None
+            time.sleep(.1)
+        time.sleep(5)
+        servers = [int(found) for found in subprocess.run(['pgrep', '-f', f'datadir={tmp_path}/data/data'], text=True,
+                                                          capture_output=True, check=True).stdout.split()]
+        for server in servers:
+            os.kill(server, signal.SIGSTOP)
+        _, errors = pressure.communicate(timeout=120)
+    assert pressure.returncode == 1 and 'WRONG: nothing was committed for 3 s' in errors, errors
+    assert 'TID ' in (tmp_path / 'data/stacks.txt').read_text()
 
 
 def test_a_page_that_differs_is_found_or_explained(server_tree, tmp_path):
