@@ -19,7 +19,7 @@
 #   TARBALL_FILE         upstream's tarball, verified, in CACHE
 #   JOBS and the environment of ccache
 #
-# Functions: say, die, logged, compile.
+# Functions: say, die, logged, compile, lay_out.
 
 set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
@@ -63,6 +63,16 @@ compile() {
         mv "$builddir"/configured{.new,}
     fi
     logged "$log" ninja -C "$builddir" -j"$JOBS"
+}
+
+# lay_out BUILDDIR DIR: the server as a tarball has it, without clients, in a new DIR.
+lay_out() {
+    local component
+    rm -rf "$2"
+    for component in Server ServerSymlinks IniFiles Server_Scripts SupportFiles Common \
+        provider-bzip2 provider-lz4 provider-lzma provider-lzo provider-snappy; do
+        cmake --install "$1" --prefix "$2" --component "$component" > /dev/null
+    done
 }
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
