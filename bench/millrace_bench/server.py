@@ -76,10 +76,11 @@ class Server:
                     connection.query('SELECT 1')
                     self.started_in = time.monotonic() - begin
                     return self
-            except SqlError:
+            except SqlError as error:
                 self.check()
                 if time.monotonic() - begin > START_SECONDS:
-                    raise BenchError(f'{self.build.name}: no answer after {START_SECONDS} s', self.log_end()) from None
+                    raise BenchError(f'{self.build.name}: no answer after {START_SECONDS} s, but: {error}',
+                                     self.log_end()) from None
                 time.sleep(0.005)
 
     def connect(self, database=''):
