@@ -19,7 +19,7 @@
 #   TARBALL_FILE         upstream's tarball, verified, in CACHE
 #   JOBS and the environment of ccache
 #
-# Functions: say, die, logged, compile, lay_out.
+# Functions: say, die, logged, compile, install_components, lay_out.
 
 set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
@@ -65,14 +65,20 @@ compile() {
     logged "$log" ninja -C "$builddir" -j"$JOBS"
 }
 
+# install_components BUILDDIR DIR COMPONENT...: what upstream has in these components.
+install_components() {
+    local builddir=$1 dir=$2 component
+    shift 2
+    for component; do
+        cmake --install "$builddir" --prefix "$dir" --component "$component" > /dev/null
+    done
+}
+
 # lay_out BUILDDIR DIR: the server as a tarball has it, without clients, in a new DIR.
 lay_out() {
-    local component
     rm -rf "$2"
-    for component in Server ServerSymlinks IniFiles Server_Scripts SupportFiles Common \
-        provider-bzip2 provider-lz4 provider-lzma provider-lzo provider-snappy; do
-        cmake --install "$1" --prefix "$2" --component "$component" > /dev/null
-    done
+    install_components "$1" "$2" Server ServerSymlinks IniFiles Server_Scripts SupportFiles Common \
+        provider-bzip2 provider-lz4 provider-lzma provider-lzo provider-snappy
 }
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
