@@ -28,7 +28,7 @@ class Load:
         self.seed, self.pools = seed, pools
         self.formats = FORMATS + (ZIP if page_size <= LARGEST_ZIP_PAGE else ())
         self.done = collections.Counter()
-        # 11.8 as upstream has it: while the pool is made smaller, an update that splits a page may be refused for want of
+        # as upstream has it: while the pool is made smaller, an update that splits a page may be refused for want of
         # memory (buf_pool_t::running_out()); DISCARD TABLESPACE is committed half then, and the IMPORT after it ends the server
         self._resizing_or_discarding = threading.Lock()
         self._steps = {'transaction': (50, self._transaction), 'full-text': (8, self._full_text), 'table': (14, self._table),
