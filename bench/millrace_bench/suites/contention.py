@@ -69,8 +69,9 @@ def cases(scale):
                                             table_size=rows, rand_type=LOAD['rand-type'], **options)
             after, waits = (_mutexes(server), server.status()), _shares_of_waits(server)
             pages, young = (after[1][name] - before[1][name] for name in ('innodb_pages_read', 'innodb_buffer_pool_pages_made_young'))
-            # which takes buf_pool.mutex as well, and is no part of a miss
-            figures, total = {'pages_read': pages, 'made_young_per_page': young / max(1, pages)}, [0, 0]
+            divisor = max(1, pages)
+            # making a page young takes buf_pool.mutex as well, and is no part of a miss
+            figures, total = {'pages_read': pages, 'made_young_per_page': young / divisor}, [0, 0]
             for name, (count, waited) in after[0].items():
                 count, waited = count - before[0].get(name, (0, 0))[0], waited - before[0].get(name, (0, 0))[1]
                 total = [total[0] + count, total[1] + waited]
@@ -78,9 +79,9 @@ def cases(scale):
                     figures[f'{name}_acquisitions'] = count
                     figures[f'{name}_ms'] = waited / 1e9
                 if name in OF_A_PAGE:
-                    figures[f'{OF_A_PAGE[name]}_acquisitions_per_page'] = count / max(1, pages)
-                    figures[f'{OF_A_PAGE[name]}_us_per_page'] = waited / 1e6 / max(1, pages)
-                    figures[f'{OF_A_PAGE[name]}_waits_per_page'] = waits.get(name, 0) * count / max(1, pages)
+                    figures[f'{OF_A_PAGE[name]}_acquisitions_per_page'] = count / divisor
+                    figures[f'{OF_A_PAGE[name]}_us_per_page'] = waited / 1e6 / divisor
+                    figures[f'{OF_A_PAGE[name]}_waits_per_page'] = waits.get(name, 0) * count / divisor
             done = max(1, result.transactions)
             figures['acquisitions_per_transaction'] = total[0] / done
             figures['mutex_us_per_transaction'] = total[1] / 1e6 / done
