@@ -1,8 +1,11 @@
 """Crash recovery: one data directory, left behind by a server killed at a fixed amount of redo; the time
 until a server over a copy of it accepts connections, with buffer pools of a quarter, once and four times
 the redo.  Every recovered database is checked against what had been confirmed as committed."""
+import mmap
+import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .. import sysbench
@@ -19,6 +22,7 @@ LOAD = {'rows': 1000000, 'redo-MiB': 256, 'threads': 16, 'rows-per-transaction':
 # nothing is written to the data files, so that all of the redo is needed
 KEEP_DIRTY = {'innodb_buffer_pool_size': '2G', 'innodb_adaptive_flushing': 'OFF', 'innodb_max_dirty_pages_pct': '99.9',
               'innodb_max_dirty_pages_pct_lwm': '0', 'innodb_flush_log_at_trx_commit': '1', 'innodb_doublewrite': 'ON'}
+REQUEST, REQUESTS = 1 << 20, 8    # to read at the speed of the device: bytes, and how many at the same time
 
 
 def log_size(redo):
@@ -88,12 +92,37 @@ def check(server, facts):
         raise BenchError(f'{server.build.name}: the recovered data are wrong', *broken[:8])
 
 
+def read_once(data, redo_bytes):
+    """Seconds in which the device reads what no recovery can do without: that much log, and the tables, of which nearly all
+    pages are changed.  None where the file system cannot read without its cache."""
+    tables = (data / 'bench').glob('*.ibd')
+    pieces = [(path, offset) for path, size in [(data / 'ib_logfile0', redo_bytes), *((path, path.stat().st_size) for path in tables)]
+              for offset in range(0, size, REQUEST)]
+
+    def read(piece):
+        path, offset = piece
+        file = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        try:
+            with mmap.mmap(-1, REQUEST) as buffer:    # it has to be aligned
+                os.preadv(file, [buffer], offset)
+        finally:
+            os.close(file)
+    began = time.monotonic()
+    try:
+        with ThreadPoolExecutor(REQUESTS) as readers:
+            list(readers.map(read, pieces))
+    except OSError:
+        return None
+    return time.monotonic() - began
+
+
 def cases(scale):
     """Buffer pools of a quarter, once and four times the redo."""
     rows, redo = scale.of(LOAD['rows'], least=20000), scale.of(LOAD['redo-MiB'], least=8)
     data = crashed(rows, redo)
 
     def measure(context):
+        alone = read_once(context.data, context.facts['redo_bytes'])
         before = context.limit.requests()    # of the servers of earlier runs
         server = context.start()
         seconds, counts, status = server.started_in, server.counts(), server.status()
@@ -101,7 +130,7 @@ def cases(scale):
         check(server, context.facts)
         return Measurement(seconds, seconds, {
             'redo_bytes': context.facts['redo_bytes'], 'pages_read': status['innodb_pages_read'],
-            'pages_written': status['innodb_pages_written'], **counts})
+            'pages_written': status['innodb_pages_written'], 'device_seconds': alone, **counts})
     return [Case(name=f'pool-{name}', title=f'{redo} MiB of redo, pool {words}', measure='seconds', better='lower',
                  data=data, run=measure, estimate=9,
                  options={'innodb_buffer_pool_size': f'{max(8, round(redo * factor))}M', 'innodb_log_file_size': log_size(redo)},
