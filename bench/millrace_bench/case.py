@@ -7,7 +7,7 @@ from .data import Data
 from .server import Server
 
 # what is compared, besides how many there are, of transactions that clients run
-OF_TRANSACTIONS = ('p95_ms', 'p99_ms', 'cpu_ms_per_transaction')
+OF_TRANSACTIONS = ('p95_ms', 'p99_ms', 'cpu_ms_per_transaction', 'user_ms_per_transaction')
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,18 +84,20 @@ class Context:
                              *(counts[way] - last[1][way] for way in ('read_bytes', 'write_bytes'))))
             last[:] = cpu, counts
             self.progress.show()
-        before = last[1]['cpu_seconds']
+        before = last[1]
         result = sysbench.run(server, name, each_second=second, **options)
-        result.cpu_seconds = server.counts()['cpu_seconds'] - before
+        after = server.counts()
+        result.processor = {kind: after[f'{kind}_seconds'] - before[f'{kind}_seconds'] for kind in ('cpu', 'user')}
         if not timeline:    # a load of one second may end before it reports
             second(round(result.seconds), result.rate)
         return result, timeline
 
     def measured(self, result, timeline, value=None, **figures):
         """A Measurement of a load: its rate, or `value`, its response times, and what processor time of the server
-        it took, which tells builds apart where the clients and the disk have their part in the rate."""
-        cpu = {'cpu_ms_per_transaction': 1000 * result.cpu_seconds / max(1, result.transactions)} if result.cpu_seconds else {}
+        it took, which tells builds apart where the clients, the disk and the kernel have their part in the rate."""
+        processor = {f'{kind}_ms_per_transaction': 1000 * seconds / max(1, result.transactions)
+                     for kind, seconds in result.processor.items() if seconds}
         return Measurement(result.rate if value is None else value, result.seconds,
-                           {**result.latency(), 'transactions': result.transactions, **cpu,
+                           {**result.latency(), 'transactions': result.transactions, **processor,
                             'restarted': result.errors, **figures},
                            timeline, result.histogram, result.text)

@@ -115,8 +115,8 @@ class Server:
         return found
 
     def counts(self):
-        """Bytes that it has read from and written to disks, seconds of CPU it has used, and, where they are
-        counted, the disk requests of all servers of this benchmark."""
+        """Bytes that it has read from and written to disks, seconds of CPU it has used, those of them in its own code
+        and not in the kernel's, and, where they are counted, the disk requests of all servers of this benchmark."""
         process = Path('/proc', str(self.process.pid))
         try:
             moved = dict(line.split(': ') for line in (process / 'io').read_text().splitlines())
@@ -126,6 +126,7 @@ class Server:
             raise
         return {'read_bytes': int(moved['read_bytes']), 'write_bytes': int(moved['write_bytes']),
                 'cpu_seconds': (int(times[11]) + int(times[12])) / os.sysconf('SC_CLK_TCK'),
+                'user_seconds': int(times[11]) / os.sysconf('SC_CLK_TCK'),
                 **(self.limit.requests() if self.limit else {})}
 
     def stop(self):

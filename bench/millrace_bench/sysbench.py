@@ -29,7 +29,7 @@ class Result:
     intervals: list = field(default_factory=list)    # (second, transactions/s)
     histogram: list = field(default_factory=list)    # (ms, count)
     text: str = ''
-    cpu_seconds: float = 0    # of the server; sysbench does not know them
+    processor: dict = field(default_factory=dict)    # seconds of the server; sysbench does not know them
 
     @property
     def rate(self):
