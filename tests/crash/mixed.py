@@ -19,6 +19,7 @@ LARGEST_ZIP_PAGE = 16384
 POOLS = (48, 64, 128, 256)    # MiB
 TEXTS = ('REPEAT(MD5(RAND()), 20)', "REPEAT('x', 900)", 'HEX(RANDOM_BYTES(400))')
 ROWS = 20_000
+UNDO_TABLESPACES = 3
 
 
 class Load:
@@ -45,6 +46,16 @@ class Load:
                 connection.query(f'CREATE TABLE t{number}(a INT PRIMARY KEY, b INT, c LONGTEXT, KEY(b), KEY(c(50))) '
                                  f'ENGINE=InnoDB {dice.choice(self.formats)}')
             connection.query('CREATE TABLE f(id INT AUTO_INCREMENT PRIMARY KEY, words TEXT, FULLTEXT(words)) ENGINE=InnoDB')
+
+    def fill_undo(self, server):
+        """Fills each undo tablespace with more than the 10 MiB that innodb_max_undo_log_size is at the least, in transactions that are
+        complete, so that purge truncates them while the clients work.  The load alone is killed long before."""
+        with server.connect(SCHEMA) as connection:
+            connection.query('SET GLOBAL innodb_purge_rseg_truncate_frequency=1')
+            connection.query('CREATE TABLE u(a INT PRIMARY KEY, c TEXT) ENGINE=InnoDB')
+            connection.query(f"INSERT INTO u SELECT seq, REPEAT('u', 900) FROM seq_1_to_{ROWS}")
+            for number in range(UNDO_TABLESPACES):    # a transaction's rollback segment is of the next one each time
+                connection.query(f'UPDATE u SET c=REPEAT({number}, 900)')
 
     def start(self, server):
         """Lets the clients work until the server is gone; what waits for them."""
