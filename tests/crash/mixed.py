@@ -19,7 +19,7 @@ LARGEST_ZIP_PAGE = 16384
 POOLS = (48, 64, 128, 256)    # MiB
 TEXTS = ('REPEAT(MD5(RAND()), 20)', "REPEAT('x', 900)", 'HEX(RANDOM_BYTES(400))')
 ROWS = 20_000
-UNDO_TABLESPACES = 3
+PURGE_OFTEN = 'SET GLOBAL innodb_purge_rseg_truncate_frequency=1'    # undo log that is not needed any more
 
 
 class Load:
@@ -47,14 +47,14 @@ class Load:
                                  f'ENGINE=InnoDB {dice.choice(self.formats)}')
             connection.query('CREATE TABLE f(id INT AUTO_INCREMENT PRIMARY KEY, words TEXT, FULLTEXT(words)) ENGINE=InnoDB')
 
-    def fill_undo(self, server):
-        """Fills each undo tablespace with more than the 10 MiB that innodb_max_undo_log_size is at the least, in transactions that are
+    def fill_undo(self, server, tablespaces):
+        """Fills each of so many undo tablespaces with more than the 10 MiB that innodb_max_undo_log_size is at the least, in transactions that are
         complete, so that purge truncates them while the clients work.  The load alone is killed long before."""
         with server.connect(SCHEMA) as connection:
-            connection.query('SET GLOBAL innodb_purge_rseg_truncate_frequency=1')
+            connection.query(PURGE_OFTEN)
             connection.query('CREATE TABLE u(a INT PRIMARY KEY, c TEXT) ENGINE=InnoDB')
             connection.query(f"INSERT INTO u SELECT seq, REPEAT('u', 900) FROM seq_1_to_{ROWS}")
-            for number in range(UNDO_TABLESPACES):    # a transaction's rollback segment is of the next one each time
+            for number in range(tablespaces):    # a transaction's rollback segment is of the next one each time
                 connection.query(f'UPDATE u SET c=REPEAT({number}, 900)')
 
     def start(self, server):
@@ -150,7 +150,7 @@ class Load:
 
     def _purge(self, do, dice, _, __):
         """Undo log that is not needed any more, so that its tablespaces can be truncated."""
-        do('SET GLOBAL innodb_purge_rseg_truncate_frequency=1')
+        do(PURGE_OFTEN)
         do(f'UPDATE t{dice.randrange(TABLES)} SET c=CONCAT(c, b)')
 
 
