@@ -44,6 +44,21 @@ def _shares_of_waits(server):
     return {name.rpartition('/')[2]: float(share) for name, share in rows}
 
 
+def _share_of_hits(server):
+    """The share of the last acquisitions of buf_pool.mutex in which a client moved a page that it found in the
+    pool to the start of the LRU list; None where there is no free_mutex to know them by.
+
+    A miss takes free_mutex first, and may wake up the page cleaner in between; what a client does under
+    buf_pool.mutex right after buf_pool.mutex belongs to no miss."""
+    with server.connect('performance_schema') as connection:
+        ((hits, taken, misses),) = connection.query(
+            "SELECT SUM(own = 'buf_pool_mutex' AND before_it = 'buf_pool_mutex' AND NAME IS NULL), SUM(own = 'buf_pool_mutex'),"
+            " SUM(own = 'buf_pool_free_mutex') FROM (SELECT THREAD_ID, SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS own,"
+            " LAG(SUBSTRING_INDEX(EVENT_NAME, '/', -1)) OVER (PARTITION BY THREAD_ID ORDER BY EVENT_ID) AS before_it"
+            " FROM events_waits_history_long) AS history LEFT JOIN threads USING (THREAD_ID)")    # clients are gone by now
+    return float(hits) / float(taken) if misses and float(misses) and float(taken) else None
+
+
 def cases(scale):
     """Read-write for each number of clients, single misses, scans."""
     tables, rows = LOAD['tables'], scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
@@ -67,11 +82,10 @@ def cases(scale):
                 before = _mutexes(server), server.status()
             result, timeline = context.load(server, load, warm_up=min(WARM_UP, scale.seconds), begin=begin, tables=tables,
                                             table_size=rows, rand_type=LOAD['rand-type'], **options)
-            after, waits = (_mutexes(server), server.status()), _shares_of_waits(server)
-            pages, young = (after[1][name] - before[1][name] for name in ('innodb_pages_read', 'innodb_buffer_pool_pages_made_young'))
+            after, waits, hits = (_mutexes(server), server.status()), _shares_of_waits(server), _share_of_hits(server)
+            pages, ahead = (after[1][name] - before[1][name] for name in ('innodb_pages_read', 'innodb_buffer_pool_read_ahead'))
             divisor = max(1, pages)
-            # making a page young takes buf_pool.mutex as well, and is no part of a miss
-            figures, total = {'pages_read': pages, 'made_young_per_page': young / divisor}, [0, 0]
+            figures, total = {'pages_read': pages, 'read_ahead_per_page': ahead / divisor}, [0, 0]
             for name, (count, waited) in after[0].items():
                 count, waited = count - before[0].get(name, (0, 0))[0], waited - before[0].get(name, (0, 0))[1]
                 total = [total[0] + count, total[1] + waited]
@@ -82,6 +96,9 @@ def cases(scale):
                     figures[f'{OF_A_PAGE[name]}_acquisitions_per_page'] = count / divisor
                     figures[f'{OF_A_PAGE[name]}_us_per_page'] = waited / 1e6 / divisor
                     figures[f'{OF_A_PAGE[name]}_waits_per_page'] = waits.get(name, 0) * count / divisor
+            if hits is not None:
+                # no part of a miss; Innodb_buffer_pool_pages_made_young has only those from the old end of the list
+                figures['buf_pool_hits_per_page'] = hits * figures['buf_pool_acquisitions_per_page']
             done = max(1, result.transactions)
             figures['acquisitions_per_transaction'] = total[0] / done
             figures['mutex_us_per_transaction'] = total[1] / 1e6 / done
