@@ -1,0 +1,42 @@
+"""A server of the packages that crashes names the functions it was in, and with the debug symbols their lines."""
+import os
+import re
+import signal
+import subprocess
+
+from conftest import TOP, TREE
+from millrace_bench.builds import Build
+from millrace_bench.server import Server, make_system_tables
+
+DIST = TOP / 'dist' / TREE
+
+
+def output(*command):
+    """What a command prints."""
+    return subprocess.run(command, text=True, capture_output=True, check=True).stdout
+
+
+def test_a_crash_report_names_functions_and_the_debug_symbols_their_lines(tmp_path):
+    root = tmp_path / 'root'
+    for name in ('server', 'common', 'server-dbgsym'):
+        [package] = DIST.glob(f'millrace-{name}_*.deb')
+        subprocess.run(['dpkg-deb', '-x', package, root], check=True)
+    build = Build('packages', root)
+    make_system_tables(build, tmp_path / 'data')
+    with Server(build, tmp_path / 'data', {'innodb_buffer_pool_size': '32M'}) as server:
+        server.start()
+        os.kill(server.process.pid, signal.SIGSEGV)
+        server.process.wait(timeout=60)
+        report = server.log_text()
+    frames = dict(re.findall(r'mariadbd\((\w+)\+(0x[0-9a-f]+)\)\[', report))
+    assert {'handle_fatal_signal', '_Z11mysqld_mainiPPc'} <= frames.keys(), report
+
+    # by the build id, as a debugger finds them
+    build_id = re.search('Build ID: ([0-9a-f]+)', output('readelf', '-n', build.binary))[1]
+    symbols = root / f'usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug'
+    starts = {name: int(address, 16) for address, name in
+              re.findall(r'^([0-9a-f]+) t (\w+)$', output('nm', symbols), re.M | re.I)}
+    for name, file in (('handle_fatal_signal', 'sql/signal_handler.cc'), ('_Z11mysqld_mainiPPc', 'sql/mysqld.cc')):
+        # the call is before the address that it returns to
+        place = output('addr2line', '-e', symbols, hex(starts[name] + int(frames[name], 16) - 1))
+        assert re.search(rf'{re.escape(file)}:[1-9]', place), place
