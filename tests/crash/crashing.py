@@ -26,8 +26,7 @@ FORMATS = {
 }
 SCHEMA = 'crash'    # faults.c knows it
 LARGEST_ZIP_PAGE = 16384
-# options that new data are made with; the last one because 10.11 reserves 8 TiB of address space without it, which a sanitizer has not
-LAYOUT = ('innodb_page_size', 'innodb_undo_tablespaces', 'loose_innodb_buffer_pool_size_max')
+LAYOUT = ('innodb_page_size', 'innodb_undo_tablespaces')    # options that new data are made with
 
 
 class Wrong(Exception):
