@@ -5,15 +5,11 @@ import signal
 import subprocess
 
 from conftest import TOP, TREE
+from millrace.command import output
 from millrace_bench.builds import Build
 from millrace_bench.server import Server, make_system_tables
 
 DIST = TOP / 'dist' / TREE
-
-
-def output(*command):
-    """What a command prints."""
-    return subprocess.run(command, text=True, capture_output=True, check=True).stdout
 
 
 def test_a_crash_report_names_functions_and_the_debug_symbols_their_lines(tmp_path):
