@@ -33,6 +33,13 @@ foreach(language C CXX)
       "-O2 -g -DNDEBUG ${hardening}" CACHE STRING "")
 endforeach()
 
+# Thin archives: the static libraries name the objects instead of copying them, which
+# saves a third of a build directory (0.8 GB of 2.6).  None of them is in a package.
+foreach(language C CXX)
+  set(CMAKE_${language}_ARCHIVE_CREATE "<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
+  set(CMAKE_${language}_ARCHIVE_APPEND "<CMAKE_AR> qT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
+endforeach()
+
 # System libraries, as the distribution's own package has them.
 set(WITH_SSL system CACHE STRING "")
 set(WITH_ZLIB system CACHE STRING "")
