@@ -22,7 +22,7 @@ OPTIONS = {
     'skip_log_bin': None,
     'skip_networking': None,
     'skip_grant_tables': None,
-    # from 11.4 on a server without a certificate makes itself one at each start: 0.1 to 4 s, by chance
+    # from 11.4 on a server without a certificate makes itself one at each start: a second or more, by chance
     'ssl': 'OFF',
 }
 START_SECONDS = 600
