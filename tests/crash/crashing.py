@@ -52,7 +52,6 @@ class Home:
         key.write_text('1;770A8A65DA156D24EE2A093277530142\n')
         self.options = {
             'innodb_page_size': str(page_size), 'innodb_log_file_size': '32M', 'performance_schema': 'ON',
-            'skip_ssl': None,    # 11.8 makes a key at each start
             'plugin_maturity': 'unknown', 'plugin_load_add': 'file_key_management',
             'file_key_management_filename': str(key), 'innodb_encrypt_log': 'ON', **options}
         make_system_tables(self.build, self.data, arguments({name: self.options[name] for name in LAYOUT if name in self.options}))
