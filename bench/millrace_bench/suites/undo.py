@@ -1,6 +1,8 @@
 """Many transactions, on persistent and on temporary tables: what it costs to give each of them its undo log,
 in one page or in several; and a start with many undo segments in use.  The redo log is not waited for
 (innodb_flush_log_at_trx_commit=0), which would hide it."""
+import itertools
+
 from .. import sysbench
 from ..case import OF_TRANSACTIONS, Case, Measurement
 from ..client import SqlError
@@ -54,10 +56,13 @@ def with_slots(number):
             connection.query('CREATE DATABASE bench')
             connection.query('CREATE TABLE bench.slots (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB STATS_PERSISTENT=0')
         i = 0
-        while i < number:
+        # a name of its own for each attempt: the server may not yet have ended the transaction of the one that failed
+        for xid in itertools.count():
+            if i == number:
+                break
             try:
                 with server.connect('bench') as connection:
-                    for statement in (f"XA START '{i}'", f'INSERT INTO slots VALUES({i})', f"XA END '{i}'", f"XA PREPARE '{i}'"):
+                    for statement in (f"XA START '{xid}'", f'INSERT INTO slots VALUES({i})', f"XA END '{xid}'", f"XA PREPARE '{xid}'"):
                         connection.query(statement)
                 i += 1
             except SqlError as error:
