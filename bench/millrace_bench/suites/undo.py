@@ -57,9 +57,9 @@ def with_slots(number):
             connection.query('CREATE TABLE bench.slots (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB STATS_PERSISTENT=0')
         i = 0
         # a name of its own for each attempt: the server may not yet have ended the transaction of the one that failed
-        for xid in itertools.count():
-            if i == number:
-                break
+        names = itertools.count()
+        while i < number:
+            xid = next(names)
             try:
                 with server.connect('bench') as connection:
                     for statement in (f"XA START '{xid}'", f'INSERT INTO slots VALUES({i})', f"XA END '{xid}'", f"XA PREPARE '{xid}'"):
