@@ -156,8 +156,9 @@ def prepare(home, pool, fast, seconds=None):
             process.wait()
             if not seconds:
                 raise Wrong(f'mariadb-backup --prepare has not ended in {PREPARE_SECONDS} s') from None
-            # it had applied everything, and was about to make a new log
-            status = None if (home.data / 'ib_logfile0').exists() else 0
+            # without a log, or with an empty one: it had applied everything, and was making a new log
+            log_file = home.data / 'ib_logfile0'
+            status = None if log_file.exists() and log_file.stat().st_size else 0
         log.seek(0)
         return status, log.read()
 
