@@ -22,6 +22,7 @@ AWAY = re.compile(r'discarded|Got error 194|is missing|does not exist|doesn\'t e
 # a table into which a file was being imported, which upstream may leave so
 IMPORTED, CORRUPT = re.compile(rf'{MIXED}\.p\d+_\d+i'), [('error', 'Corrupt')]
 PREPARE_SECONDS = 900
+SPACE_ID = slice(34, 38)    # of a page, FIL_PAGE_SPACE_ID
 
 
 @dataclass
@@ -122,6 +123,25 @@ def remove(home, pattern, log):
     for path in files:
         path.unlink()
     return len(files)
+
+
+def give_back_names(home, reference):
+    """Gives files back the names of their tables; how many there were.
+
+    TRUNCATE TABLE renames a table's file to #sql-ib<number>.ibd.  Upstream's recovery that rolls this back and is killed
+    may leave it so, though the dictionary has the table.  `reference` is what a recovery made that was not killed."""
+    left = {space_id(path): path for path in home.data.glob('*/#sql-ib*.ibd')}
+    tables = [path for path in reference.data.glob('*/*.ibd') if left and not (home.data / path.relative_to(reference.data)).exists()]
+    named = [(left[space], path.relative_to(reference.data)) for path in tables if (space := space_id(path)) in left]
+    for path, name in named:
+        path.rename(home.data / name)
+    return len(named)
+
+
+def space_id(path):
+    """The tablespace's number that a data file has in its first page."""
+    with path.open('rb') as file:
+        return int.from_bytes(file.read(SPACE_ID.stop)[SPACE_ID], 'big')
 
 
 def backup_program(build):

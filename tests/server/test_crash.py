@@ -188,6 +188,20 @@ def test_a_page_that_differs_is_found_or_explained(server_tree, tmp_path):
     assert found() == ([table], {'doublewrite': 1})
 
 
+def test_a_file_that_a_killed_recovery_left_as_truncate_names_it_is_found(server_tree, tmp_path):
+    import recovered
+    from crashing import Home
+    home = Home(server_tree, tmp_path / 'one', 16384, {})
+    other = home.copy(tmp_path / 'other', home.build)
+    table, index = (other.data / f'mysql/innodb_{kind}_stats.ibd' for kind in ('table', 'index'))
+    wanted = table.read_bytes()
+    assert recovered.give_back_names(other, home) == 0
+    table.rename(table.with_name('#sql-ib43.ibd'))
+    index.unlink()    # that of no other table is taken for it
+    assert recovered.give_back_names(other, home) == 1
+    assert table.read_bytes() == wanted and not index.exists() and not list(other.data.glob('*/#sql*'))
+
+
 def test_wrong_usage_is_said(server_tree, tmp_path):
     done = crash('sigkill', server_tree, 'x', '--data', tmp_path / 'data')
     assert done.returncode == 1 and 'x: not an option' in done.stderr and 'Traceback' not in done.stderr
