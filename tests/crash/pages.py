@@ -14,7 +14,7 @@ import collections
 
 SYSTEM = 'ibdata1'
 TRX_SYS_PAGE, DOUBLEWRITE_END, DOUBLEWRITE_MAGIC = 5, 200 - 10, 536853855
-LSN, TYPE, FLAGS = slice(16, 24), slice(24, 26), slice(54, 58)
+LSN, TYPE, SPACE_ID, FLAGS = slice(16, 24), slice(24, 26), slice(34, 38), slice(54, 58)
 PAGE_COMPRESSED = 0x8000
 FULL_CRC32, FIRST_EXTENT, BITMAP = 0x10, 150, 24
 SHORTEST, LONGEST_SHOWN = 64, 8
@@ -29,6 +29,12 @@ def files(top):
     """All data files but that of temporary tables."""
     return {str(path.relative_to(top)): path for path in top.rglob('*')
             if path.suffix == '.ibd' or path.name == SYSTEM or path.name.startswith('undo')}
+
+
+def space_id(path):
+    """The tablespace's number that a data file has in its first page."""
+    with path.open('rb') as file:
+        return number(file.read(SPACE_ID.stop)[SPACE_ID])
 
 
 class File:

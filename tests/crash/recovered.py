@@ -4,6 +4,7 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 
+import pages
 from crashing import SCHEMA, Wrong, killed_in_recovery
 from mixed import SCHEMA as MIXED
 from millrace_bench.client import SqlError
@@ -22,7 +23,6 @@ AWAY = re.compile(r'discarded|Got error 194|is missing|does not exist|doesn\'t e
 # a table into which a file was being imported, which upstream may leave so
 IMPORTED, CORRUPT = re.compile(rf'{MIXED}\.p\d+_\d+i'), [('error', 'Corrupt')]
 PREPARE_SECONDS = 900
-SPACE_ID = slice(34, 38)    # of a page, FIL_PAGE_SPACE_ID
 
 
 @dataclass
@@ -130,18 +130,13 @@ def give_back_names(home, reference):
 
     TRUNCATE TABLE renames a table's file to #sql-ib<number>.ibd.  Upstream's recovery that rolls this back and is killed
     may leave it so, though the dictionary has the table.  `reference` is what a recovery made that was not killed."""
-    left = {space_id(path): path for path in home.data.glob('*/#sql-ib*.ibd')}
-    tables = [path for path in reference.data.glob('*/*.ibd') if left and not (home.data / path.relative_to(reference.data)).exists()]
-    named = [(left[space], path.relative_to(reference.data)) for path in tables if (space := space_id(path)) in left]
+    here, there = pages.files(home.data), pages.files(reference.data)
+    missing = {pages.space_id(there[name]): name for name in there.keys() - here.keys()}
+    named = [(path, missing[space]) for path in here.values()
+             if path.name.startswith('#sql-ib') and (space := pages.space_id(path)) in missing]
     for path, name in named:
         path.rename(home.data / name)
     return len(named)
-
-
-def space_id(path):
-    """The tablespace's number that a data file has in its first page."""
-    with path.open('rb') as file:
-        return int.from_bytes(file.read(SPACE_ID.stop)[SPACE_ID], 'big')
 
 
 def backup_program(build):
