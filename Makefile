@@ -95,6 +95,7 @@ help:                           ## this list
 	@echo '  NAME= FILE= CHECK=  of the commands that name them'
 	@echo '  TARBALL=            a tarball already at hand, its .asc beside it'
 	@echo '  SUITE= BUILDS="a b" of bench: short oltp tpcc scan recovery undo undospace contention checkpoint unseen'
+	@echo '  SUITE=innodb        of upstream-suites: one of mysql-test'
 	@echo '  IOPS=3000 SIZE=     of bench: requests a second that the disk allows; size of the data, 1 the usual'
 	@echo '  ROUNDS= SECONDS=    of bench: runs of each build, and seconds of load in each'
 	@echo '  DATA=work/bench     of bench: a directory on the disk that is measured, for up to 4 GB'
