@@ -14,12 +14,13 @@
 #   REBASE               work/$TREE/rebase-$VERSION where that is what is worked in, or empty
 #   NAMES                the chosen ones in series order
 #   SUBSET               all, or the names joined by +, or vanilla; +plain without a profile
-#   WORK SOURCE DIST     work/$TREE/$SUBSET, the patched source in it, the packages
+#   OTHER                VERSION, where that is not the release that the tree is pinned to, or empty
+#   WORK SOURCE DIST     work/$TREE/$SUBSET (work/$TREE/$OTHER/$SUBSET), the patched source in it, the packages
 #   PROFILES             the profiles of the tree, one for each compiler that has one
 #   TARBALL_FILE         upstream's tarball, verified, in CACHE
 #   JOBS and the environment of ccache
 #
-# Functions: say, die, logged, compile, install_components, lay_out.
+# Functions: say, die, logged, compile, install_components, lay_out, lock_work.
 
 set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
@@ -43,6 +44,16 @@ logged() {
     "$@" < /dev/null 2>&1 | tee "$log" | "$TOP/build/progress" "$(basename "$0")" \
         || die "$(basename "$1") failed" "$(grep -E 'error|FAILED|Error' "$log" | head -n5)" "$(tail -n8 "$log")" \
             "whole log: $log"
+}
+
+# lock_work: this process is the only one at work in WORK; another is refused at once.  The lock
+# ends with its holder, however that ends.
+lock_work() {
+    mkdir -p "$WORK" 2>/dev/null || die "cannot write to $TOP/work" "make it writable"
+    exec 9>> "$WORK/.lock"
+    flock -n 9 || die "another make is at work in $WORK" \
+        "wait until it is done (its process: $(cat "$WORK/.lock.pid" 2>/dev/null || echo unknown))"
+    echo $$ > "$WORK/.lock.pid"
 }
 
 # compile BUILDDIR COMMENT LAUNCHER [ARGUMENT...]: the source where we are, laid out as the
@@ -81,7 +92,12 @@ lay_out() {
         provider-bzip2 provider-lz4 provider-lzma provider-lzo provider-snappy
 }
 
-TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# The real path: CMake and the compiler see only that, and a path through a symbolic link is not below it.
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+case $TOP in
+    *[[:space:]]*) die "the path of the checkout has a blank in it: $TOP" "neither ninja nor rpmbuild takes that" \
+        "move it: mv '$TOP' SOMEWHERE-ELSE" ;;
+esac
 CACHE=${MILLRACE_CACHE:-$TOP/cache}
 
 load_tree() {
@@ -102,16 +118,16 @@ load_tree() {
     if [ -n "$wanted_version" ] && [ -f "$REBASE/tree.conf" ]; then
         # shellcheck disable=SC1091
         . "$REBASE/tree.conf"
-        PATCH_DIR=$REBASE/patches SERIES=$REBASE/series WORK=$REBASE
+        PATCH_DIR=$REBASE/patches SERIES=$REBASE/series WORK=$REBASE OTHER=$VERSION
     else
-        REBASE=
+        REBASE='' OTHER=''
     fi
     if [ -z "$REBASE" ] && [ -n "$wanted_version" ] && [ "$wanted_version" != "$VERSION" ]; then
         [ -n "$wanted_sha256" ] || die \
             "no sha256 is pinned for release $wanted_version of tree $TREE" \
             "pinned in trees/$TREE.conf: $VERSION" \
             "give the hash too: make VERSION=$wanted_version SHA256=..."
-        VERSION=$wanted_version SHA256=$wanted_sha256
+        VERSION=$wanted_version SHA256=$wanted_sha256 OTHER=$wanted_version WORK=$WORK/$wanted_version
     fi
     SOURCE_DATE_EPOCH=$(date -u -d "$DATE" +%s)
     export SOURCE_DATE_EPOCH
@@ -169,10 +185,10 @@ choose_patches() {
     fi
     [ -z "$PLAIN" ] || SUBSET=${SUBSET#all} SUBSET=${SUBSET:+$SUBSET+}plain
     if [ "$SUBSET" = all ]; then
-        RELEASE=$REVISION DIST=$TOP/dist/$TREE${REBASE:+-$VERSION}
+        RELEASE=$REVISION DIST=$TOP/dist/$TREE${OTHER:+-$OTHER}
     else
         # a tilde sorts before: the full release of the same revision replaces it
-        RELEASE=$REVISION~${SUBSET//-/.} DIST=$TOP/dist/$TREE${REBASE:+-$VERSION}+$SUBSET
+        RELEASE=$REVISION~${SUBSET//-/.} DIST=$TOP/dist/$TREE${OTHER:+-$OTHER}+$SUBSET
     fi
     WORK=$WORK/$SUBSET
     SOURCE=$WORK/mariadb-$VERSION
