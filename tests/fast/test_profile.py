@@ -167,6 +167,17 @@ def test_the_same_bytes_wherever_and_however_they_are_compiled(trained, small, t
     assert {name: plain[name] == first[name] for name in first} == {OBJECTS['work']: False, OBJECTS['main']: False, OBJECTS['client']: True}
 
 
+def test_counts_that_were_lost_are_unpacked_again(trained, small):
+    archive, _, _ = trained
+    one = small()
+    launcher, _ = one.launcher('builddir-deb', archive)
+    before, _ = one.build('builddir-deb', launcher)
+    shutil.rmtree(one.path / 'builddir-deb/CMakeFiles')
+    assert one.launcher('builddir-deb', archive)[0] == launcher
+    assert len(list(one.path.rglob('*.gcda'))) == 2
+    assert one.build('builddir-deb', launcher)[0] == before
+
+
 def test_another_profile_compiles_what_it_changes(trained, small, tmp_path):
     archive, profile, _ = trained
     cache = {'CCACHE_DIR': str(tmp_path / 'ccache'), 'CCACHE_LOGFILE': str(tmp_path / 'log')}
