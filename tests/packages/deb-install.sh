@@ -304,7 +304,7 @@ exchanged() {
 		installed millrace-client && ! installed mariadb-client && ! installed mariadb-plugin-provider-lz4
 }
 kept() {
-	cmp "$conf/50-server.cnf" "$scratch/edited.cnf" && ! compgen -G "$conf/*.millrace-*" >&2
+	cmp "$conf/50-server.cnf" "$scratch/edited.cnf" && ! compgen -G "$conf/*.kept-by-*" >&2
 }
 back() {
 	installed mariadb-server && ! installed millrace-server && ! installed millrace-client
