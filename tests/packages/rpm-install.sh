@@ -242,6 +242,17 @@ second_start() {
 EOF
 }
 
+later_line() {
+    enter bash -eu -c '
+        info=$(ls /var/lib/mysql/*_upgrade_info)
+        was=$(cat "$info")
+        echo 99.1.2-MariaDB > "$info"
+        if said=$(runuser -u mysql -- /usr/libexec/mariadb-prepare-db-dir 2>&1); then exit 1; fi
+        grep "is of MariaDB 99.1" <<< "$said"
+        printf %s "$was" > "$info"
+        runuser -u mysql -- /usr/libexec/mariadb-prepare-db-dir'
+}
+
 suite_test() {
     enter runuser -u mysql -- sh -c 'cd /usr/share/m*-test && perl ./mtr --vardir=/tmp/mtr main.1st innodb.innodb_bug30423'
 }
@@ -273,6 +284,7 @@ printf 'max_connections=78\n' >> "$conf"
 check "in exchange for the distribution's server: its edited configuration stays" swapped
 check "database made at the first start, Fedora's places, root by socket only" first_start
 check "second start: data, TLS, providers, engines, PAM, backup" second_start
+check "data of a later line: not started, and said so" later_line
 check "the test suite runs from its package" suite_test
 check "installed again: edited configuration stays, files verify" edited_stays
 check "removed" removed
