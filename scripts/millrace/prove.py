@@ -218,10 +218,10 @@ class Proof:
             if 'failed' in self.applied[alone] or 'failed' in self.applied[without] or name not in self.missing('tests'):
                 continue
             self.source.prepare(self.say)
-            log = self.work / 'logs' / f'{name}.tests.log'
+            logs = self.work / 'logs' / f'{name}.tests'
             bar = Progress(f'{self.tree}: builds for the tests of {name}')
             faults = tested.tested(self.source, patch, self.applied[without]['state'], self.applied[alone]['state'],
-                                   log, bar)
+                                   logs, bar)
             bar.clear()
             self.found[name]['tests'] = 'no' if faults else 'yes'
             self.result['tests'][name] = faults
