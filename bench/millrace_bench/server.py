@@ -19,6 +19,8 @@ OPTIONS = {
     'innodb_log_file_size': '256M',
     'performance_schema': 'OFF',
     'max_connections': '400',
+    # as many may be waiting to be accepted: the default is 130, and a busy machine refuses some of 256 clients
+    'back_log': '400',
     'skip_log_bin': None,
     'skip_networking': None,
     'skip_grant_tables': None,
