@@ -20,7 +20,8 @@
 #   TARBALL_FILE         upstream's tarball, verified, in CACHE
 #   JOBS and the environment of ccache
 #
-# Functions: say, die, logged, compile, install_components, lay_out, lock_work.
+# Functions: say, die, logged, compile, install_components, lay_out, lock_work,
+# same_anywhere.
 
 set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
@@ -54,6 +55,13 @@ lock_work() {
     flock -n 9 || die "another make is at work in $WORK" \
         "wait until it is done (its process: $(cat "$WORK/.lock.pid" 2>/dev/null || echo unknown))"
     echo $$ > "$WORK/.lock.pid"
+}
+
+# same_anywhere DIR: what goes into a source package has the release's date, and not the modes of
+# the umask that the checkout was made with.
+same_anywhere() {
+    chmod -R u=rwX,go=rX "$1"
+    find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 }
 
 # compile BUILDDIR COMMENT LAUNCHER [ARGUMENT...]: the source where we are, laid out as the
