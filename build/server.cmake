@@ -33,6 +33,20 @@ foreach(language C CXX)
       "-O2 -g -DNDEBUG ${hardening}" CACHE STRING "")
 endforeach()
 
+# bison writes the full names of its files into the parser.  gcc knows a static function,
+# whose counts a profile has, by its file's name too, so these are what profiled-compiler
+# makes of the others, relative to the build directory.  The grammar's is sql_yacc.yy, as
+# upstream says in myskel.m4, and bison takes the first map that fits.  bison before 3.7 has
+# no maps: its parser is compiled as without a profile.
+set(bison bison
+  --file-prefix-map=${CMAKE_BINARY_DIR}/sql/yy_mariadb.yy=../sql/sql_yacc.yy
+  --file-prefix-map=${CMAKE_BINARY_DIR}/sql/yy_oracle.yy=../sql/sql_yacc.yy
+  --file-prefix-map=${CMAKE_BINARY_DIR}/=)
+execute_process(COMMAND ${bison} --version RESULT_VARIABLE without_maps OUTPUT_QUIET ERROR_QUIET)
+if(without_maps EQUAL 0)
+  set(BISON_EXECUTABLE "${bison}" CACHE STRING "")
+endif()
+
 # Thin archives: the static libraries name the objects instead of copying them, which
 # saves a third of a build directory.  None of them is in a package.
 foreach(language C CXX)

@@ -38,15 +38,45 @@ int main(int, char **argv) { int sum= 0; for (int i= 0; i < atoi(argv[1]); i++) 
 ''',
     'client/client.cc': '#include "work.h"\nint main(int argc, char **) { return step(argc) == 42; }\n',
 }
+# a parser, made as upstream makes its own, with a static function of the grammar and bison's own
+PARSER = {
+    'CMakeLists.txt': 'CMAKE_MINIMUM_REQUIRED(VERSION 3.10)\nPROJECT(parser CXX)\nADD_SUBDIRECTORY(sql)\n',
+    'VERSION': SOURCE['VERSION'],
+    'sql/CMakeLists.txt': '''FIND_PACKAGE(BISON 2.4)
+CONFIGURE_FILE(sql_yacc.yy yy_mariadb.yy COPYONLY)
+CONFIGURE_FILE(myskel.m4.in myskel.m4)
+BISON_TARGET(gen_mariadb_cc_hh ${CMAKE_CURRENT_BINARY_DIR}/yy_mariadb.yy ${CMAKE_CURRENT_BINARY_DIR}/yy_mariadb.cc
+             COMPILE_FLAGS "-S ${CMAKE_CURRENT_BINARY_DIR}/myskel.m4")
+ADD_EXECUTABLE(server ${CMAKE_CURRENT_BINARY_DIR}/yy_mariadb.cc)
+''',
+    'sql/myskel.m4.in': r'''m4_define([b4_syncline],
+[b4_sync_start([$1], m4_bpatsubst([$2],[@CMAKE_CURRENT_BINARY_DIR@/yy_[a-z]+\.yy],@CMAKE_CURRENT_SOURCE_DIR@/sql_yacc.yy))[]dnl
+
+])
+m4_include(skeletons/c-skel.m4)
+''',
+    'sql/sql_yacc.yy': '''%{
+#include <cstdlib>
+static long left;
+static __attribute__((noinline)) int step(long i) { return i % 7 == 0 ? i : -i; }
+static int yylex() { return left-- > 0 ? 'a' + (step(left) == 42) : 0; }
+static void yyerror(const char *) {}
+%}
+%%
+query: | query 'a' | query 'b' ;
+%%
+int main(int, char **argv) { left= atol(argv[1]); return yyparse(); }
+''',
+}
 RECORD = 'tree: small\nrelease: 1.0.0\ndate: 2026-11-22\n'
 
 
 class Small:
     """A copy of the source, in a directory of its own, and its builds."""
 
-    def __init__(self, path):
+    def __init__(self, path, source=None):
         self.path = path
-        for name, text in SOURCE.items():
+        for name, text in (source or SOURCE).items():
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             (path / name).write_text(text)
 
@@ -91,9 +121,14 @@ def trained(tmp_path_factory):
     shutil.rmtree(home)
 
 
+def dumped(file, *arguments):
+    """What objdump says of an object, without its directory."""
+    return subprocess.run(['objdump', *arguments, file.name], cwd=file.parent, text=True, capture_output=True, check=True).stdout
+
+
 def text_of(directory, name):
     """The names of the sections of code of an object."""
-    return set(re.findall(r'\.text\S*', subprocess.run(['objdump', '-h', directory / name], text=True, capture_output=True, check=True).stdout))
+    return set(re.findall(r'\.text\S*', dumped(directory / name, '-h')))
 
 
 OBJECTS = {'work': 'CMakeFiles/server.dir/sql/work.cc.o', 'main': 'CMakeFiles/server.dir/sql/main.cc.o', 'client': 'CMakeFiles/client.dir/client/client.cc.o'}
@@ -165,6 +200,27 @@ def test_the_same_bytes_wherever_and_however_they_are_compiled(trained, small, t
     assert said == 'with-profile: PROFILE=none: built without a profile\n' and launcher == ccached['MILLRACE_LAUNCHER']
     plain, _ = one.build('builddir-plain', launcher, **cache)
     assert {name: plain[name] == first[name] for name in first} == {OBJECTS['work']: False, OBJECTS['main']: False, OBJECTS['client']: True}
+
+
+def test_the_parser_is_the_same_wherever_it_was_trained_and_compiled(tmp_path):
+    """bison writes the names of its files into it, and gcc finds the counts of its static functions by these."""
+    server = ('-C', str(BUILD / 'server.cmake'))
+    one, other = Small(tmp_path / 'one', PARSER), Small(tmp_path / 'quite/another/place', PARSER)
+    one.build('builddir-counting', f'sh;{BUILD}/profiled-compiler;counting', *server, '-DCMAKE_EXE_LINKER_FLAGS=-fprofile-generate')
+    with training.counting(tmp_path / 'counts', one.path / 'builddir-counting'):
+        subprocess.run([one.path / 'builddir-counting/sql/server', '5000'], check=True)
+    archive = tmp_path / 'p.tar.xz'
+    counts.pack(counts.profile({'parse': tmp_path / 'counts'})[0], RECORD, archive)
+
+    builds = {}
+    for source, builddir in ((one, 'builddir-deb'), (other, 'builddir-tarball'), (other, 'builddir-rpm')):
+        [(name, content)] = source.build(builddir, source.launcher(builddir, archive)[0], *server)[0].items()
+        builds[source.path / builddir] = content
+        assert '.text.hot' in text_of(source.path / builddir, name)
+        assert re.search(r' \.text\.hot\s.* step\(long\)', dumped(source.path / builddir / name, '-t', '-C'))
+        lines = dumped(source.path / builddir / name, '--dwarf=decodedline')
+        assert 'sql_yacc.yy' in lines and 'yy_mariadb.cc:' in lines and str(tmp_path) not in lines
+    assert len(set(builds.values())) == 1
 
 
 def test_counts_that_were_lost_are_unpacked_again(trained, small):
