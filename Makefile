@@ -71,7 +71,7 @@ upstream-suites: setup-tests setup ## whole suites of upstream's tests with the 
 	@scripts/upstream-suites $(SUITE)
 docs:                           ## write the tables of patches in README.md and docs/patches/
 	@scripts/patches-table --write
-clean:                          ## remove what was built (not what was downloaded)
+clean:                          ## remove what was built, and the patched sources with any edits (not what was downloaded)
 	@rm -rf work dist
 
 .PHONY: setup setup-tests setup-bench new-patch import-patch export-patch rebase upstream-watch setup-report

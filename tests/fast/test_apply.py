@@ -64,6 +64,32 @@ def test_edits_are_never_lost(patched):
     assert patched.run('build/apply')[0] == 0
 
 
+def test_an_edit_of_a_file_that_no_patch_has(patched):
+    """quilt knows nothing of it: it is named all the same, by a refresh, too, and nothing is compiled of it."""
+    tree = source_of(patched)
+    file, new = tree / 'CREDITS', tree / 'storage/innobase/buf/new.cc'
+    file.write_text('an edit\n' + file.read_text())
+    new.write_text('int new_function() { return 0; }\n')
+    for command, words in (('build/apply', 'edits that no patch holds'), ('scripts/refresh', f'edits that {NAMES[-1]}.patch does not hold'),
+                           ('build/apply', 'edits that no patch holds')):
+        status, text = patched.run(command)
+        assert status == 1 and words in text and 'CREDITS storage/innobase/buf/new.cc\n' in text, text
+    subprocess.run('patch -R -p1 < ../unsaved.diff', shell=True, cwd=tree, check=True, capture_output=True)
+    assert not file.read_text().startswith('an edit') and not new.exists()
+    assert patched.run('build/apply')[0] == 0
+
+
+def test_what_quilt_and_tests_leave_is_no_edit(patched):
+    tree = source_of(patched)
+    for words in (['pop', '-a'], ['push', '-a']):
+        subprocess.run(['quilt', '--quiltrc', '-', *words], cwd=tree, check=True, capture_output=True)
+    for name in ('CREDITS~', 'CREDITS.orig', 'mysql-test/suite/innodb/r/x.reject', 'builddir-tarball/x.cc', 'debian/x'):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text('left\n')
+    assert patched.run('build/apply') == (0, '')
+    assert patched.run('scripts/refresh')[0] == 0
+
+
 def test_a_changed_patch_is_applied_anew(patched):
     patch = patched.path / 'patches' / TREE / f'{NAMES[-1]}.patch'
     patch.write_text(patch.read_text() + '--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n')
