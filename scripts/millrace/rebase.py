@@ -32,6 +32,8 @@ class Carried:
     regions: list = field(default_factory=list)     # of conflicts: path, line, text
     before: str = None              # the tree that it is merged into
     merged: str = None              # and what the merge made of it, with markers
+    conflicts: tuple = ()           # the paths that the merge could not decide
+    deletes: tuple = ()             # those of them that the patch deletes
 
 
 class Bases:
@@ -78,7 +80,9 @@ def carry(bases, series, release, carried=None, by_hand=()):
             merge = repository.merge(old, new, after, (release, name))
             result.merged = merge.tree
             if merge.conflicts:
-                result.state = 'conflict'
+                result.state, result.conflicts = 'conflict', merge.conflicts
+                gone = {entry.old for entry in diff.parse(text) if not entry.new}
+                result.deletes = tuple(path for path in merge.conflicts if path in gone)
                 result.notes += [text for text in merge.messages if not text.startswith('Merge conflict in ')]
                 result.regions = [region for path in merge.conflicts
                                   for region in regions(path, repository.read(merge.tree, path))]
@@ -91,7 +95,22 @@ def carry(bases, series, release, carried=None, by_hand=()):
             old = after
         else:
             old, new = after, result.merged
+    dropped = {result.name for result in results if result.state == 'already upstream'}
+    for result in results:
+        if result.text and result.name not in dropped:
+            need_no_more(result, dropped)
     return results
+
+
+def need_no_more(result, dropped):
+    """Takes the patches that are dropped out of what a patch says it depends on."""
+    head, body = diff.split(result.text)
+    match = re.search('^Depends: *(.*)$', head, re.MULTILINE)
+    needed = match[1].split() if match else []
+    left = [name for name in needed if name not in dropped]
+    if left != needed:
+        result.text = f'{head[:match.start()]}Depends: {" ".join(left) or "none"}{head[match.end():]}{body}'
+        result.notes.append(f'Depends no more on {" ".join(name for name in needed if name in dropped)}')
 
 
 def judge(result, text, bases, step):
@@ -99,10 +118,12 @@ def judge(result, text, bases, step):
     if result.state != 'conflict':
         result.hunks, notes = compare(text, result.text or '', result.state == 'resolved')
         result.notes += notes
-        if not result.text or only_tests(result.text) and not only_tests(text):
+        bare = result.text and only_tests(result.text) and not only_tests(text)
+        if bare:
+            result.notes.append('nothing but its tests is left')
+        # what a person has left of it is for that person to drop
+        if not result.text or bare and result.state != 'resolved':
             result.state = 'already upstream'
-            if result.text:
-                result.notes.append('nothing but its tests is left')
         elif not result.state:
             result.state = ('unchanged' if result.text == text else
                             'merged' if result.hunks['merged'] or result.hunks['gone'] else 'moved')

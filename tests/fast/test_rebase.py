@@ -69,6 +69,10 @@ class Release:
         """Runs make rebase."""
         return self.checkout.run('make', 'rebase', f'TREE={TREE}', VERSION=version, **variables)
 
+    def refresh(self):
+        """Runs make refresh in the patched source of the new release."""
+        return self.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')
+
     def patch(self, name):
         """The text of a patch as it is in the checkout."""
         return (self.checkout.path / f'patches/{TREE}/{name}.patch').read_text()
@@ -180,7 +184,7 @@ def test_conflicts_are_resolved_one_after_the_other(release):
     release.resolve('conflict')
     status, text = release.rebase()
     assert status != 0 and 'has not been taken back' in text and again in text
-    status, text = release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')
+    status, text = release.refresh()
     assert status == 0, text
 
     status, text = release.rebase()
@@ -188,7 +192,7 @@ def test_conflicts_are_resolved_one_after_the_other(release):
     assert states(text) == {'moved': 'moved', 'conflict': 'resolved', 'same': 'unchanged', 'second': 'conflict'}
     assert release.state() == before
     release.resolve('second')
-    assert release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')[0] == 0
+    assert release.refresh()[0] == 0
     status, text = release.rebase()
     assert status == 0, text
     assert states(text)['second'] == 'resolved'
@@ -203,11 +207,12 @@ def test_an_interrupted_rebase_goes_on(release):
     release.next()
     assert release.rebase()[0] != 0
     state = release.tree.parent.parent
-    (state / 'conflict').unlink()               # as if it had been ended while it made the tree
+    for file in (state / 'conflict', release.tree.parent / 'patched'):      # as if it had been ended while it made the tree
+        file.unlink()
     status, text = release.rebase()
     assert "patch 'conflict' conflicts" in text
     release.resolve('conflict')
-    assert release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')[0] == 0
+    assert release.refresh()[0] == 0
     assert release.rebase()[0] == 0
 
 
@@ -223,6 +228,86 @@ def test_an_interrupted_end_is_made_up_for(release):
     assert release.upstream.pins()['VERSION'] == NEW
     assert (release.checkout.path / 'series').read_text().split() == ['moved', 'same']
     assert release.checkout.run('build/apply')[0] == 0
+
+
+def test_what_a_person_leaves_of_a_patch_stays(release):
+    """Also where that is nothing but its tests, which git's merge would drop."""
+    release.series('conflict', 'same')
+    release.next()
+    assert release.rebase()[0] != 0
+    file = release.tree / path('conflict')
+    file.write_text(re.sub(r'<<<<<<<.*?>>>>>>> \w+\n', '  a+= 44 + theirs;\n', file.read_text(), flags=re.DOTALL))
+    assert release.refresh()[0] == 0
+    status, text = release.rebase()
+    assert status == 0, text
+    assert states(text) == {'conflict': 'resolved', 'same': 'unchanged'} and 'nothing but its tests is left' in text
+    assert (release.checkout.path / 'series').read_text().split() == ['conflict', 'same']
+    assert path('conflict') not in release.patch('conflict') and 'conflict.test' in release.patch('conflict')
+
+
+def test_edits_that_no_patch_holds_are_not_taken_away(release):
+    """A rebase that goes on takes its tree away: in a file of no patch, of an earlier patch, and where nothing is in conflict."""
+    release.series('moved', 'conflict')
+    release.next()
+    assert release.rebase()[0] != 0
+    release.resolve('conflict')
+    other, earlier = release.tree / path('same'), release.tree / path('moved')
+    for file in (other, earlier):
+        vanilla = file.read_text()
+        file.write_text(vanilla + '// needed, too\n')
+        status, text = release.refresh()
+        assert status != 0 and f'there are edits that conflict.patch does not hold: {file.relative_to(release.tree)}\n' in text
+        assert 'quilt fold' in text and '+// needed, too' in (release.tree.parent / 'unsaved.diff').read_text()
+        for command in (['build/apply'], ['scripts/rebase', NEW]):
+            status, text = release.checkout.run(*command, VERSION=NEW)
+            assert status != 0 and 'has edits that no patch holds' in text and str(file.relative_to(release.tree)) in text, text
+        # the mend that refresh names
+        subprocess.run('patch -R -p1 < ../unsaved.diff && quilt --quiltrc - fold < ../unsaved.diff', shell=True, cwd=release.tree,
+                       check=True, capture_output=True)
+        assert release.refresh()[0] == 0
+    status, text = release.rebase()
+    assert status == 0, text
+    assert release.patch('conflict').count('+// needed, too') == 2
+
+
+def test_edits_where_nothing_is_in_conflict_any_more(release):
+    release.series('moved', 'conflict')
+    release.next()
+    assert release.rebase()[0] != 0
+    (release.tree.parent.parent / 'conflict').unlink()
+    release.resolve('conflict')
+    status, text = release.rebase()
+    assert status != 0 and 'has edits that no patch holds' in text and '+ ours + theirs' in (release.tree / path('conflict')).read_text()
+
+
+def test_a_tree_whose_file_changes_meanwhile(release):
+    """What is not the release's own in it stays as it is when the rebase is done."""
+    release.series('conflict')
+    release.next()
+    assert release.rebase()[0] != 0
+    conf = release.checkout.path / f'trees/{TREE}.conf'
+    conf.write_text('# a line that came later\n' + conf.read_text())
+    release.resolve('conflict')
+    assert release.refresh()[0] == 0
+    assert release.rebase()[0] == 0
+    assert conf.read_text().startswith('# a line that came later\n') and release.upstream.pins()['VERSION'] == NEW
+
+
+@pytest.mark.parametrize('others', [(), ('same',)], ids=['alone', 'with other hunks'])
+def test_a_file_that_a_patch_deletes_and_upstream_has_changed(release, others):
+    """Git keeps upstream's file; the patch that a person refreshes deletes it."""
+    release.series()
+    release.maker.add('deletes', {path('second'): lambda text: None,
+                                  **{path(name): replace('a+= 44;', 'a+= 44 + ours;') for name in others}})
+    release.next()
+    status, text = release.rebase()
+    assert status != 0 and "patch 'deletes' conflicts" in text and not (release.tree / path('second')).exists(), text
+    status, text = release.rebase()
+    assert status != 0 and 'has not been taken back' in text
+    assert release.refresh()[0] == 0
+    status, text = release.rebase()
+    assert status == 0, text
+    assert f'--- a/{path("second")}\n+++ /dev/null\n' in release.patch('deletes')
 
 
 def test_a_series_that_changed_meanwhile(release):
@@ -243,7 +328,7 @@ def test_a_patch_that_is_not_utf_8(release):
     release.next()
     assert release.rebase()[0] != 0
     release.resolve('conflict')
-    assert release.checkout.run('make', 'refresh', f'TREE={TREE}', f'VERSION={NEW}')[0] == 0
+    assert release.refresh()[0] == 0
     status, text = release.rebase()
     assert status == 0, text
     assert b'+ ours; /* \xe9 */\n' in patch.read_bytes()
@@ -257,7 +342,9 @@ def test_what_needs_a_patch_that_upstream_has(release):
     release.next()
     status, text = release.rebase()
     assert status == 0, text
-    assert states(text) == {'taken': 'already upstream', 'after': 'unchanged'}
+    assert states(text) == {'taken': 'already upstream', 'after': 'unchanged'} and 'Depends no more on taken' in text
+    assert 'Depends: none\n' in release.patch('after')
+    assert release.checkout.run('build/apply', PATCHES='after')[0] == 0
 
 
 def test_a_patch_that_another_tree_keeps(release):
