@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 
+from millrace.header import HeaderError
 from millrace.series import TOP
 
 
@@ -23,7 +24,8 @@ def run_command(main, *arguments):
         stream.reconfigure(errors='backslashreplace')
     try:
         main(*arguments)
-    except Failure as failure:
+    except (Failure, HeaderError) as error:
+        failure = error if isinstance(error, Failure) else Failure(*str(error).split('\n'))
         sys.stdout.flush()
         print(f'{name}: error: {failure.lines[0]}', *(f'  {line}' for line in failure.lines[1:]),
               sep='\n', file=sys.stderr)

@@ -84,6 +84,8 @@ def parse(name, text):
     if not separator:
         raise HeaderError(f'{name}: no header\n  it ends with a line ---, before the first hunk\n'
                           '  mend: begin the patch with "Description: ..."')
+    if re.search('[\udc80-\udcff]', head):
+        raise HeaderError(f'{name}: the header is not in UTF-8\n  mend: iconv -f ISO-8859-1 -t UTF-8, of the header only')
     fields, field = {}, None
     for number, line in enumerate(head.split('\n'), 1):
         match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)

@@ -19,7 +19,7 @@ import email.header
 import email.policy
 import re
 import time
-from email.utils import formatdate, parsedate_to_datetime
+from email.utils import formatdate, parsedate_tz
 
 from millrace import diff, header
 from millrace.command import Failure
@@ -45,11 +45,43 @@ def write(name, text):
     if wrong:
         raise Failure(f'{name}: a line of the Description would begin the diff: {body[wrong.start():].splitlines()[0]!r}',
                       'indent it')
-    updated = time.strptime(fields.get('Last-Update', '1970-01-01'), '%Y-%m-%d')
+    try:
+        updated = time.strptime(fields.get('Last-Update', '1970-01-01'), '%Y-%m-%d')
+    except ValueError as error:
+        raise Failure(f'{name}: Last-Update: {fields["Last-Update"]!r} is no date', 'mend: Last-Update: YYYY-MM-DD') from error
     address = re.fullmatch(r'(.*) (<.*>)', author)
     sender = f'{_encoded(address[1])} {address[2]}' if address else author
     head = f'From: {sender}\nDate: {formatdate(calendar.timegm(updated))}\nSubject: {_encoded(f"[PATCH] {synopsis}")}\n'
     return '\n'.join([head, *([body, ''] if body else []), header.text(fields)]) + '---\n' + diff.split(text)[1]
+
+
+def _words(text):
+    """What was written for people, which is in Latin-1 where it is not in UTF-8."""
+    return text if text.isascii() else diff.encode(text).decode('latin-1') if re.search('[\udc80-\udcff]', text) else text
+
+
+def _fields(text):
+    """The fields of a header in any form, {name: text}: ours or DEP-3, which knows repeated fields and free text,
+    or words alone.  What is not in a field of its own goes into the Description."""
+    try:
+        return dict(header.parse('it', f'{text}\n---\n').fields)
+    except header.HeaderError:
+        pass
+    fields, others, field = {}, [], None
+    for line in text.split('\n'):
+        match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)
+        if match and match[1] in FIELDS and match[1] not in fields:
+            field = match[1]
+            fields[field] = match[2].rstrip()
+        elif line.startswith((' ', '\t')) and field:
+            fields[field] += '\n' + ('' if line.strip() == '.' else line[1:].rstrip())
+        elif not re.match('Only in |Binary files ', line):
+            others.append(line.rstrip())
+            field = None
+    words = '\n'.join(others).strip('\n')
+    if words:
+        fields['Description'] = f'{fields["Description"]}\n\n{words}' if fields.get('Description') else words
+    return fields
 
 
 def read(content):
@@ -60,16 +92,12 @@ def read(content):
     begin = DIFF.search(text)
     if not begin:
         return {}, text
-    head, body = text[:begin.start()].rstrip('\n'), text[begin.start():].removeprefix('---\n')
-    try:
-        fields = dict(header.parse('it', f'{head}\n---\n').fields)
-    except header.HeaderError:
-        return {}, body             # of no form that says what its words are
-    return _known(fields), body
+    return _known(_fields(_words(text[:begin.start()].strip('\n')))), text[begin.start():].removeprefix('---\n')
 
 
 def _known(fields):
-    """The fields that we have; what others say goes into the Description."""
+    """The fields that we have, where something is in them; what others say goes into the Description."""
+    fields = {name: value for name, value in fields.items() if value}
     others = [f'{name}: {fields.pop(name)}' for name in list(fields) if name not in FIELDS]
     if others:
         fields['Description'] = '\n'.join([fields.get('Description', ''), *([''] if 'Description' in fields else []),
@@ -85,14 +113,16 @@ def _mail(content):
     text = message.get_payload(decode=True).decode('utf-8', 'surrogateescape')
     begin = DIFF.search(text)
     body, rest = (text[:begin.start()], text[begin.start():].removeprefix('---\n')) if begin else (text, '')
-    paragraphs = body.strip('\n').split('\n\n')
+    paragraphs = _words(body).strip('\n').split('\n\n')
     trailers = {}
     if re.match(rf'({"|".join(FIELDS)}): ', paragraphs[-1]):
-        trailers = dict(header.parse('it', paragraphs.pop() + '\n---\n').fields)
+        trailers = _fields(paragraphs.pop())
+        paragraphs += [trailers.pop('Description')] if 'Description' in trailers else []
     synopsis = re.sub(r'^(\[[^]]*\] *)+', '', str(message['Subject'] or ''))
     fields = {'Description': '\n'.join([synopsis, *'\n\n'.join(paragraphs).split('\n')] if paragraphs else [synopsis]),
               'Author': str(message['From'] or ''), **trailers}
     fields['Description'] = fields['Description'].rstrip('\n')
-    if 'Last-Update' not in fields and message['Date']:
-        fields['Last-Update'] = parsedate_to_datetime(message['Date']).strftime('%Y-%m-%d')
-    return _known({name: value for name, value in fields.items() if value}), rest
+    date = parsedate_tz(str(message['Date'] or ''))
+    if 'Last-Update' not in fields and date:
+        fields['Last-Update'] = '{:04}-{:02}-{:02}'.format(*date)
+    return _known(fields), rest

@@ -63,8 +63,10 @@ def settle(tree, name, text, synopsis, tests):
     series.add(name)
     page = series.TOP / 'docs/patches' / f'{name}.md'
     if not page.exists():
-        page.write_text(PAGE.format(name=name, synopsis=synopsis, tests=' '.join(tests)), encoding='utf-8')
-    subprocess.run([series.TOP / 'scripts/patches-table', '--write'], check=False)
+        page.write_bytes(PAGE.format(name=name, synopsis=synopsis, tests=' '.join(tests)).encode('utf-8'))
+    tables = subprocess.run([series.TOP / 'scripts/patches-table', '--write'], check=False)
     say(f'patches/{tree}/{name}.patch, docs/patches/{name}.md, series')
     for fault in lint.check_patch(tree, name, series.names(tree)):
         say(f'to do: {fault}')
+    if tables.returncode:
+        raise Failure('the tables of patches could not be written', 'mend what is said above, then: make docs')

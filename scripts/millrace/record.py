@@ -47,7 +47,7 @@ def keys(tree, sha256):
         chain = series.closure([name], needs)
         on = [(needed, changes[needed]) for needed in chain]
         about[name] = {'patch': on, 'source': [(needed, sources[needed]) for needed in chain],
-                       'tests': [on, read_header(patch.file).fields['Test']],
+                       'tests': [on, read_header(patch.file).fields.get('Test')],
                        'series': list(changes.items()), 'sources': list(sources.items()),
                        'files': [(of, each.sha256) for of, each in patches.items()]}
     return {name: {proof: digest(sha256, about[name][what])[:16] for proof, what in PROOFS.items()} for name in needs}

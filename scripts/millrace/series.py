@@ -59,8 +59,9 @@ def release(tree):
 def add(name):
     """Puts a patch at the end of the series, once."""
     if name not in names():
-        with (TOP / 'series').open('a', encoding='utf-8') as file:
-            file.write(f'{name}\n')
+        file = TOP / 'series'
+        text = file.read_text(encoding='utf-8')
+        file.write_text(text + ('' if text.endswith('\n') or not text else '\n') + f'{name}\n', encoding='utf-8')
 
 
 def forget(name):

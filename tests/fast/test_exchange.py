@@ -7,10 +7,12 @@ import tarfile
 
 import pytest
 
-from conftest import TREE, release
+from conftest import TOP, TREE, release
 from millrace import diff, header, mail, series, sources
 
 NAMES = series.names(TREE)
+# one of upstream's
+TEST = 'mysql-test/suite/innodb/t/instant_alter.test'
 MAIL = '''From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001
 From: =?UTF-8?q?J=C3=BCrgen=20B?= <jb@example.org>
 Date: Fri, 1 May 2026 10:00:00 +0300
@@ -46,7 +48,7 @@ def touched(tarball, tmp_path_factory):
     """The files of the vanilla source that these tests need."""
     paths = {entry.old for name in NAMES for entry in diff.parse(series.patch_file(TREE, name).read_text()) if entry.old}
     place = tmp_path_factory.mktemp('touched')
-    sources.extract(release()[0], {*paths, 'storage/innobase/buf/buf0dump.cc'}, place)
+    sources.extract(release()[0], {*paths, TEST, 'storage/innobase/buf/buf0dump.cc'}, place)
     return place
 
 
@@ -116,6 +118,29 @@ def test_import_of_what_was_exported(checkout, name):
     status, text = checkout.run('make', 'import-patch', f'FILE=dist/export/{TREE}/{name}.patch')
     assert status == 0, text
     assert anywhere(patch(checkout, name).read_bytes()) == before
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_import_of_a_patch_that_another_tree_has(checkout, name):
+    """It takes its place in the series, and is what it was, line numbers and all."""
+    before = patch(checkout, name).read_bytes()
+    assert checkout.run('make', 'export-patch', f'NAME={name}')[0] == 0
+    patch(checkout, name).unlink()
+    status, text = checkout.run('make', 'import-patch', f'FILE=dist/export/{TREE}/{name}.patch', f'NAME={name}')
+    assert status == 0, text
+    assert patch(checkout, name).read_bytes() == before and (checkout.path / 'series').read_text() == (TOP / 'series').read_text()
+
+
+def test_import_of_a_patch_that_stands_in_the_way_of_one_after_it(checkout):
+    first, last = (f'patches/{TREE}/{name}.patch' for name in ('one', 'two'))
+    for other in NAMES:
+        patch(checkout, other).unlink()
+    checkout.write('series', 'one\ntwo\n')
+    checkout.write('patches/99.1/one.patch', '')
+    checkout.write(last, (TOP / f'patches/{TREE}/{NAMES[0]}.patch').read_text().partition('\n---\n')[0] + '\n---\n' + DIFF)
+    status, text = take(checkout, DIFF.replace('warms', 'heats'), NAME='one')
+    assert status != 0 and "'two' after it does not apply any more" in text, text
+    assert not (checkout.path / first).exists()
 
 
 def test_git_takes_an_exported_patch(checkout, vanilla):
@@ -214,6 +239,25 @@ def test_import_of_a_debian_patch(checkout):
     assert made.fields['Forwarded'] == 'https://example.org/1'
 
 
+@pytest.mark.parametrize('head, description, fields', [
+    ('Description: say what a dump is for\nReviewed-By: B\nReviewed-By: C\nBug:\n\nMore words.\n',
+     'say what a dump is for\n\nReviewed-By: B\nReviewed-By: C\n\nMore words.', {}),
+    ('Say what a dump is for.\n', 'Say what a dump is for.', {}),
+    (b'Description: f\xfcr den Pool, der warm wird\nAuthor: J\xf6rg <j@example.org>\n', 'für den Pool, der warm wird',
+     {'Author': 'Jörg <j@example.org>'}),
+    ('From: A <a@example.org>\nDate: yesterday\nSubject: [PATCH] say what a dump is for\n\nBug: MDEV-1\nAcked-by: A\nAcked-by: B\n---\n',
+     'say what a dump is for\nAcked-by: A\nAcked-by: B', {'Bug': 'MDEV-1', 'Author': 'A <a@example.org>'}),
+], ids=['DEP-3', 'words', 'Latin-1', 'mail'])
+def test_import_keeps_what_a_header_says(checkout, head, description, fields):
+    status, text = take(checkout, (head if isinstance(head, bytes) else head.encode()) + DIFF.encode())
+    assert status == 0, text
+    made = header.read_header(patch(checkout, 'dump-words')).fields
+    assert made['Description'] == description
+    assert {name: made[name] for name in fields} == fields and 'Bug' in fields or 'Bug' not in made
+    assert description.split('\n')[0] in (checkout.path / 'docs/patches/dump-words.md').read_text()
+    assert description.split('\n')[0] in (checkout.path / 'README.md').read_text()
+
+
 @pytest.mark.parametrize('content, words', [
     (DIFF.replace('a/storage', 'a/../storage').replace('b/storage', 'b/../storage'), 'names a path outside the tree'),
     (DIFF.replace('a/storage', '/etc').replace('b/storage', '/etc'), 'names a path outside the tree'),
@@ -227,11 +271,16 @@ def test_import_of_a_debian_patch(checkout):
     (DIFF.replace('buf0dump', 'buf0nothing'), 'does not apply to mariadb-'),
 ], ids=['outside', 'absolute', 'CRLF', 'CRLF mail', 'git binary', 'binary', 'empty', 'empty mail', 'context', 'no such file'])
 def test_import_refuses(checkout, content, words):
-    before = sorted(checkout.path.glob('patches/*/*')), (checkout.path / 'series').read_text()
+    def state():
+        files = [file for top in ('patches', 'docs', 'series', 'README.md')
+                 for file in [checkout.path / top, *(checkout.path / top).rglob('*')] if file.is_file()]
+        return {file: file.read_bytes() for file in files}
+
+    before = state()
     status, text = take(checkout, content)
     assert status != 0
     assert words in text and '0001-Dump-Words.patch' in text, text
-    assert before == (sorted(checkout.path.glob('patches/*/*')), (checkout.path / 'series').read_text())
+    assert state() == before
 
 
 def test_import_under_a_name_that_is_taken(checkout):
@@ -243,13 +292,14 @@ def test_import_under_a_name_that_is_taken(checkout):
 
 
 def test_a_new_patch(checkout, vanilla):
+    checkout.write('series', (checkout.path / 'series').read_text().rstrip('\n'))      # as some editors leave it
     status, text = checkout.run('make', 'new-patch', 'NAME=faster-thing')
     assert status == 0, text
     assert 'to do' not in text, 'its header keeps the rules'
     made = header.read_header(patch(checkout, 'faster-thing'))
     assert made.fields['Test'] == 'innodb.faster_thing'
     assert '# faster-thing' in (checkout.path / 'docs/patches/faster-thing.md').read_text()
-    assert (checkout.path / 'series').read_text().split()[-1] == 'faster-thing'
+    assert (checkout.path / 'series').read_text().split()[-2:] == [NAMES[-1], 'faster-thing']
     assert 'faster-thing' in (checkout.path / 'README.md').read_text()
     subprocess.run(['patch', '-p1', '--fuzz=0', '-i', patch(checkout, 'faster-thing')], cwd=vanilla, check=True, capture_output=True)
     test = (vanilla / 'mysql-test/suite/innodb/t/faster_thing.test').read_text()
@@ -266,22 +316,54 @@ def test_a_new_patch_of_a_wrong_name(checkout, name, words):
     assert status != 0 and words in text, text
 
 
+def test_a_new_patch_whose_test_upstream_has(checkout):
+    status, text = checkout.run('make', 'new-patch', 'NAME=instant-alter')
+    assert status != 0 and f'has the test of patch instant-alter already: {TEST}' in text and 'NAME=' in text
+    assert not patch(checkout, 'instant-alter').exists()
+
+
 def test_compare_trees(checkout):
     name = NAMES[0]
     text = patch(checkout, name).read_text()
     checkout.write('trees/99.1.conf', (checkout.path / f'trees/{TREE}.conf').read_text())
     status, said = checkout.run('scripts/compare-trees', name)
     assert status == 0 and f'{name}: 99.1 does not have it' in said
-    other = text.replace('@@ -39,6 +39,7 @@', '@@ -49,6 +49,7 @@').replace('+PATCHES\tNAME\n', '+PATCHED\tNAME\n', 1)
+    # a hunk elsewhere in one file, another line in another
+    first, *others = [file for file in diff.parse(text) if file.old]
+    moved, hunk = first.path, first.hunks[0]
+    place = f'--- a/{moved}\n+++ b/{moved}\n@@ -{hunk.old},'
+    changed, added = next((file.path, line) for file in others for each in file.hunks for line in each.changes
+                          if line.startswith('+') and text.count(f'\n{line}\n') == 1)
+    assert place in text
+    other = text.replace(place, place.replace(f'-{hunk.old},', f'-{hunk.old + 10},')).replace(f'\n{added}\n', f'\n{added} // other\n')
     checkout.write(f'patches/99.1/{name}.patch', other.replace('Forwarded: no', 'Forwarded: not-needed'))
     status, said = checkout.run('scripts/compare-trees', name)
     assert status == 0, said
     assert 'Forwarded:\n    @@ -1 +1 @@\n    -no\n    +not-needed\n' in said
-    if '+PATCHES\tNAME\n' in text:
-        assert '-+PATCHES\tNAME' in said and '++PATCHED\tNAME' in said
+    assert f'{moved}: the same, +10 lines away\n' in said
+    assert f'{changed}: other changes\n' in said and f'    -{added}\n    +{added} // other\n' in said
     assert ': the same\n' in said
     status, said = checkout.run('scripts/compare-trees', 'nonsense')
     assert status == 1 and "no tree has a patch 'nonsense'" in said
+
+
+@pytest.mark.parametrize('head, words', [
+    (b'no header\n', 'no header'), (b'Description: f\xfcr den Pool\n---\n', 'the header is not in UTF-8'),
+    (b'Description: an example\nAuthor: A <a@example.org>\nLast-Update: today\n---\n', "Last-Update: 'today' is no date"),
+], ids=['none', 'Latin-1', 'date'])
+def test_a_header_that_cannot_be_read_is_named(checkout, head, words):
+    patch(checkout, NAMES[-1]).write_bytes(head)
+    status, text = checkout.run('scripts/export-patch', NAMES[-1])
+    assert status == 1 and f'error: {NAMES[-1]}: {words}' in text and 'mend:' in text and 'Traceback' not in text, text
+
+
+def test_tables_of_a_series_that_names_what_is_not_there(checkout):
+    before = (checkout.path / 'README.md').read_bytes()
+    with (checkout.path / 'series').open('a') as file:
+        file.write('nothing\n')
+    status, text = checkout.run('make', 'docs')
+    assert status != 0 and 'series: names nothing, which no tree has' in text and 'Traceback' not in text
+    assert (checkout.path / 'README.md').read_bytes() == before
 
 
 def test_the_release_is_named(checkout):
