@@ -90,8 +90,10 @@ class Limit:
                                     ('blkio.throttle.io_serviced', r' Read (\d+)', r' Write (\d+)')):
             if (self.group / name).exists():
                 text = (self.group / name).read_text()
-                return {kind: sum(map(int, re.findall(rf'^{re.escape(self.device)}\b.*{pattern}', text, re.MULTILINE)))
-                        for kind, pattern in (('read_requests', reads), ('write_requests', writes))}
+                lines = {kind: re.findall(rf'^{re.escape(self.device)}\b.*{pattern}', text, re.MULTILINE)
+                         for kind, pattern in (('read_requests', reads), ('write_requests', writes))}
+                # the kernel may have the file and count nothing, cgroup v1 where there is no limit: no line is not 0
+                return {kind: sum(map(int, found)) for kind, found in lines.items() if found}
         return {}
 
     def record(self):

@@ -153,6 +153,19 @@ def test_a_limit_where_no_disk_is():
         pass
 
 
+@pytest.mark.parametrize('name, text, counted', [
+    ('blkio.throttle.io_serviced', '254:0 Read 3\n254:0 Write 4\n254:0 Sync 7\n254:0 Total 7\n7:0 Read 9\nTotal 16\n', (3, 4)),
+    ('blkio.throttle.io_serviced', '254:0 Read 0\n254:0 Write 0\nTotal 0\n', (0, 0)),
+    ('blkio.throttle.io_serviced', 'Total 0\n', ()),
+    ('io.stat', '254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n', (1, 0)),
+    ('io.stat', '7:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n', ())])
+def test_requests_that_are_not_counted_are_not_0(name, text, counted, tmp_path):
+    limit = limits.Limit(None, '/proc')
+    limit.group, limit.device = tmp_path, '254:0'
+    (tmp_path / name).write_text(text)
+    assert limit.requests() == dict(zip(('read_requests', 'write_requests'), counted))
+
+
 def test_progress(monkeypatch):
     now = 1000.0
     monkeypatch.setattr(progress, 'time', types.SimpleNamespace(monotonic=lambda: now))
