@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,18 @@ class Result:
         """95th and 99th percentile of the response time, as figures."""
         return {f'p{share}_ms': stats.histogram_percentile(self.histogram, share / 100) for share in (95, 99)
                 if self.histogram}
+
+
+def together(results):
+    """Several runs, one after the other, as one Result: intervals are numbered on."""
+    histogram, processor, intervals = Counter(), Counter(), []
+    for result in results:
+        histogram.update(dict(result.histogram))
+        processor.update(result.processor)
+        intervals += [(len(intervals) + number, rate) for number, (_, rate) in enumerate(result.intervals, 1)]
+    return Result(sum(result.transactions for result in results), sum(result.seconds for result in results),
+                  sum(result.errors for result in results), intervals, sorted(histogram.items()),
+                  '\n'.join(result.text for result in results), dict(processor))
 
 
 def parse(text):

@@ -6,12 +6,13 @@ import math
 import subprocess
 import types
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from conftest import TOP, TREE
 from millrace_bench import builds, limits, progress, result, runner, stats, suites, sysbench
-from millrace_bench.case import Scale
+from millrace_bench.case import Context, Scale
 from millrace_bench.errors import BenchError
 
 OUTPUT = (Path(__file__).parent / 'data/sysbench-read-write.txt').read_text()
@@ -69,6 +70,54 @@ def test_what_sysbench_prints():
     assert sum(count for _, count in found.histogram) == found.transactions
     # sysbench itself says 21.11, within the bucket
     assert found.latency()['p95_ms'] == pytest.approx(21.11, rel=0.02)
+
+
+def test_several_runs_are_one():
+    first, second = sysbench.parse(OUTPUT), sysbench.Result(587, 2.0, 3, [(1, 290.0), (2, 297.0)], [(0.5, 500), (53.850, 87)], 'second')
+    first.processor, second.processor = {'cpu': 1.5, 'user': 1.0}, {'cpu': 0.5, 'user': 0.25}
+    both = sysbench.together([first, second])
+    assert (both.transactions, both.seconds, both.errors) == (2000, pytest.approx(3.0108), 3)
+    assert both.intervals == [(1, 1392.80), (2, 290.0), (3, 297.0)] and both.processor == {'cpu': 2.0, 'user': 1.25}
+    assert sum(count for _, count in both.histogram) == 2000
+    assert (len(both.histogram), both.histogram[0], both.histogram[-1]) == (158, (0.5, 500), (53.850, 88))
+    assert both.text == first.text + '\nsecond'
+
+
+class Bursts:
+    """A context whose server does nothing, and whose bursts each take as long as they were asked to."""
+
+    def __init__(self, seconds, clock):
+        self.scale, self.clock, self.number = Scale(seconds), clock, 0
+        self.measured = lambda *arguments, **figures: Context.measured(self, *arguments, **figures)
+
+    def start(self):
+        """A server that has created 500 undo segments by the end."""
+        connection, created = MagicMock(), iter((0, 500))
+        return types.SimpleNamespace(data='/nowhere', connect=lambda *_: connection, status=lambda: {
+            'innodb_undo_truncations': 0, 'innodb_undo_segments_created': next(created)})
+
+    def load(self, _server, _name, time, **_):
+        """A burst of 100 transactions a second, each burst slower than the one before."""
+        self.number += 1
+        self.clock.now += time
+        result = sysbench.Result(100 * time, float(time), 1, histogram=[(float(self.number), 100 * time)], text=f'burst {self.number}',
+                                 processor={'cpu': 0.5, 'user': 0.25})
+        return result, [(second, 100.0, 0.5, 0, 0) for second in range(1, time + 1)]
+
+
+def test_all_bursts_of_a_day_count(monkeypatch):
+    """Not the last one alone; and each of their seconds stands where it was."""
+    clock = types.SimpleNamespace(now=1000.0, monotonic=lambda: clock.now)
+    clock.sleep = lambda seconds: setattr(clock, 'now', clock.now + seconds)
+    monkeypatch.setattr(suites.suite('undospace'), 'time', clock)
+    found = suites.suite('undospace').measure(Bursts(60, clock))
+    # six hours of 10 s, half of each a burst
+    assert [second for second, *_ in found.timeline] == [10 * hour + second for hour in range(6) for second in range(1, 6)]
+    assert (found.figures['transactions'], found.seconds, found.figures['restarted']) == (3000, 30, 6)
+    assert found.figures['cpu_ms_per_transaction'] == 1000 * 6 * 0.5 / 3000
+    assert found.figures['segments_created_per_transaction'] == 500 / 3000
+    assert found.figures['p95_ms'] == 6.0 and found.histogram == [(float(number), 500) for number in range(1, 7)]
+    assert [f'burst {number}' in found.text for number in range(1, 7)] == [True] * 6
 
 
 def test_sysbench_that_did_not_finish():

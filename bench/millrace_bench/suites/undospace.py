@@ -27,7 +27,7 @@ def undo_bytes(server):
 def measure(context):
     """Bursts and pauses; every third hour a reader keeps its view over the next two."""
     server = context.start()
-    before, transactions = server.status(), 0
+    before, began = server.status(), time.monotonic()
     hours = min(HOURS, max(3, context.scale.seconds // 10))
     hour = context.scale.seconds / hours
     sizes, ended = [], threading.Event()
@@ -37,7 +37,7 @@ def measure(context):
             sizes.append(undo_bytes(server))
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    total, timeline, reader = None, [], None
+    bursts, timeline, reader = [], [], None
     try:
         for number in range(hours):
             if number % 3 == 0:
@@ -48,10 +48,10 @@ def measure(context):
             elif number % 3 == 2 and reader:
                 reader.close()
                 reader = None
+            passed = int(time.monotonic() - began)    # bursts and pauses
             result, seconds = context.load(server, 'undo', temporary='off', time=max(1, round(hour * BURST)), **LOAD)
-            timeline += [(len(timeline) + 1, *second[1:]) for second in seconds]
-            total = result
-            transactions += result.transactions
+            timeline += [(passed + second, *found) for second, *found in seconds]
+            bursts.append(result)
             time.sleep(hour * (1 - BURST))
         if reader:
             reader.close()
@@ -64,11 +64,11 @@ def measure(context):
     finally:
         ended.set()
         watcher.join()
-    status = server.status()
+    total, status = sysbench.together(bursts), server.status()
     return context.measured(total, timeline, undo_bytes(server) / 2**20, largest_MiB=max(sizes, default=0) / 2**20,
                             last_quarter_largest_MiB=max(sizes[len(sizes) * 3 // 4:], default=0) / 2**20,
                             truncations=status['innodb_undo_truncations'],
-                            **segments(before, status, transactions))
+                            **segments(before, status, total.transactions))
 
 
 def cases(scale):
