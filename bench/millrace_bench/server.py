@@ -93,7 +93,7 @@ class Server:
 
     def check(self):
         """Raises where the server has died, with the end of its error log."""
-        if self.process.poll() is not None:
+        if self.process and self.process.poll() is not None:
             status = self.process.returncode
             how = f'signal {-status}' if status < 0 else f'status {status}'
             raise BenchError(f'{self.build.name}: the server died ({how})', 'its error log:', self.log_end())

@@ -14,6 +14,7 @@ from .errors import BenchError
 from .server import dies_with_us
 
 LUA = Path(__file__).resolve().parent.parent / 'lua'
+LONGEST_SECONDS = 3600    # what a load may take besides the time that it was asked to run
 DYING_SECONDS = 60    # what a server that crashes may take to write its stack into the error log
 IGNORED = '1213,1205,1020'    # deadlock, lock wait timeout, record has changed: the event is taken again
 
@@ -97,9 +98,10 @@ def script(name):
     return (shipped if shipped.exists() else Path('/usr/share/sysbench')) / f'{name}.lua'
 
 
-def run(server, name, action='run', each_second=None, limit_seconds=3600, killed=False, **options):
+def run(server, name, action='run', each_second=None, killed=False, **options):
     """Runs a load against a server.  Options are sysbench's, with _ for -.  `each_second(second, rate)`
     is called as the report of that second comes.  With `killed` the end of the server is expected.
+    A load that does not end is an error, an hour after it should have.
 
     Returns the Result of `run`, and the text of other actions."""
     place = script(name)
@@ -110,10 +112,11 @@ def run(server, name, action='run', each_second=None, limit_seconds=3600, killed
     call = [*command(), str(place), *(f'--{key.replace("_", "-") if key in options else key}={value}'
                                       for key, value in arguments.items()), action]
     environment = {**os.environ, 'LUA_PATH': f'{place.parent}/?.lua;{script("oltp_common").parent}/?.lua;;', 'LC_ALL': 'C'}
-    lines = []
+    limit = options.get('time', 0) + LONGEST_SECONDS
+    lines, late = [], []
     with subprocess.Popen(call, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=dies_with_us()) as process:
-        too_long = threading.Timer(limit_seconds, process.kill)
+        too_long = threading.Timer(limit, lambda: (late.append(True), process.kill()))
         too_long.daemon = True    # where an interrupt comes before it can be cancelled, nobody waits for it
         try:
             too_long.start()
@@ -128,6 +131,11 @@ def run(server, name, action='run', each_second=None, limit_seconds=3600, killed
             if process.poll() is None:
                 process.kill()
     text = ''.join(lines)
+    if late:
+        server.check()
+        raise BenchError(f'{server.build.name}: sysbench {name} {action} did not end in {limit} s',
+                         'the server or its disk stands still, or there is more to do than the machine can',
+                         'look at the error log of the server; a smaller SIZE is less to do', *[line.rstrip() for line in lines[-3:]])
     if killed:
         return text
     if status:

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import subprocess
+import time
 import types
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -11,7 +12,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from conftest import TOP, TREE
-from millrace_bench import builds, limits, progress, result, runner, stats, suites, sysbench
+from millrace_bench import builds, limits, progress, result, runner, server, stats, suites, sysbench
 from millrace_bench.case import Context, Scale
 from millrace_bench.errors import BenchError
 
@@ -123,6 +124,28 @@ def test_all_bursts_of_a_day_count(monkeypatch):
 def test_sysbench_that_did_not_finish():
     with pytest.raises(BenchError, match='did not finish'):
         sysbench.parse(OUTPUT[:400] + '\nFATAL: mysql_stmt_execute() returned error 2013\n')
+
+
+def a_server(tmp_path, script='exec sleep 60'):
+    """A server that is no more than a process with an error log."""
+    one = server.Server(types.SimpleNamespace(name='one'), tmp_path, {})
+    one.log.write_text('its last words\n')
+    one.process = subprocess.Popen(['sh', '-c', script])
+    return one
+
+
+def test_a_load_has_as_long_as_it_was_asked_to_run_and_an_hour(tmp_path, monkeypatch):
+    (tmp_path / 'sysbench').write_text('echo of a load; [ "$1" = "${1#*write}" ] || exec sleep 60\n')
+    monkeypatch.setattr(sysbench, 'command', lambda: ['sh', str(tmp_path / 'sysbench')])
+    monkeypatch.setattr(sysbench, 'LONGEST_SECONDS', 0.2)
+    with a_server(tmp_path) as one:
+        assert sysbench.run(one, 'oltp_read_only', action='prepare', time=3600) == 'of a load\n'
+        with pytest.raises(BenchError, match='(?s)one: sysbench oltp_write_only run did not end in 0.2 s.*stands still.*SIZE.*of a load'):
+            sysbench.run(one, 'oltp_write_only')
+        begun = time.monotonic()
+        with pytest.raises(BenchError, match='did not end in 1.2 s'):
+            sysbench.run(one, 'oltp_write_only', time=1)
+        assert time.monotonic() - begun > 1
 
 
 def test_the_builds_take_turns():
