@@ -3,7 +3,9 @@ import copy
 import io
 import json
 import math
+import signal
 import subprocess
+import sys
 import time
 import types
 from pathlib import Path
@@ -254,7 +256,71 @@ def test_progress(monkeypatch):
 
 
 @pytest.mark.parametrize('arguments, words', [
+    (['--seconds', '0'], '0 is less than 1'), (['--seconds', 'x'], "invalid int value: 'x'"), (['--size', '0'], 'less than 0.001')])
+def test_the_training_refuses(arguments, words):
+    done = subprocess.run([TOP / 'bench/train', *arguments, '--check', '/no/such/place'], text=True, capture_output=True, check=False)
+    assert done.returncode == 2 and words in done.stderr and 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('arguments, words', [
     (['--suite', 'nix'], 'invalid choice'), (['--builds', 'a a'], 'each once'), (['--builds', 'vanilla only:nix'], "no patch 'nix'"), (['--rounds', '0'], 'less than 1')])
 def test_the_command_refuses(arguments, words):
     done = subprocess.run([TOP / 'bench/run', *arguments], text=True, capture_output=True, check=False)
     assert done.returncode and words in done.stderr and 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('sent, ignored, status', [
+    (signal.SIGINT, (), 130), (signal.SIGTERM, (), 130), (signal.SIGHUP, (), 130),
+    (signal.SIGTERM, (signal.SIGINT, signal.SIGHUP, signal.SIGTERM), 130),    # a background job of a script
+    (signal.SIGHUP, (signal.SIGHUP,), 0)])    # nohup
+def test_signals(sent, ignored, status):
+    program = f'import sys; sys.path.insert(0, "{TOP}/bench")\nfrom millrace_bench import command\ncommand.run("x", lambda _: print("up", flush=True) or input())'
+    with subprocess.Popen([sys.executable, '-c', program], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          preexec_fn=lambda: [signal.signal(name, signal.SIG_IGN if name in ignored else signal.SIG_DFL)
+                                              for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]) as process:
+        assert process.stdout.readline() == 'up\n'
+        process.send_signal(sent)
+        _, errors = process.communicate('\n' if not status else None, timeout=60)
+    assert (process.returncode, errors) == (status, 'x: interrupted\n' if status else '')
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """An unpacked server whose program writes its process into `up` beside it, and then does what stands in `then`."""
+    root = tmp_path / 'hanging'
+    for name in ('bin/mariadbd', 'share/english/errmsg.sys', 'share/mariadb_system_tables.sql', 'share/mariadb_performance_tables.sql'):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f'#!/bin/sh\necho $$ > {root}/new; mv {root}/new {root}/up; . {root}/then\n')
+        (root / name).chmod(0o755)
+    (root / 'then').write_text('exec sleep 60\n')
+    return root
+
+
+COMMANDS = {'run': lambda server, place: ['run', '--suite', 'undo', '--builds', server, '--data', place, '--results', place / 'results'],
+            'check': lambda server, place: ['train', '--check', server],
+            'train': lambda server, place: ['train', '--server', server, '--objects', server]}
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+@pytest.mark.parametrize('how', ['interrupted', 'failed'])
+def test_nothing_is_left_of_a_command_that_did_not_come_to_its_end(name, how, hanging, tmp_path):
+    """SIGTERM also where SIGINT is ignored, as in a background job of a script."""
+    if how == 'failed':
+        (hanging / 'then').write_text('exit 7\n')
+    command, *arguments = COMMANDS[name](hanging, tmp_path / 'place')
+    with subprocess.Popen([TOP / 'bench' / command, '--tree', TREE, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as process:
+        while not (hanging / 'up').exists():
+            assert process.poll() is None or how == 'failed', process.stderr.read()
+            time.sleep(0.02)
+        if how == 'interrupted':
+            process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == (130 if how == 'interrupted' else 1) and 'Traceback' not in errors, errors
+    assert ('interrupted' if how == 'interrupted' else 'the data directory cannot be made') in errors
+    assert not Path('/proc', (hanging / 'up').read_text().strip()).exists()
+    assert not list((TOP / 'work').glob(f'training-*-{process.pid}'))
+    if name == 'run':
+        [path] = (tmp_path / 'place/results').glob('*/result.json')
+        assert json.loads(path.read_text())['complete'] is False
+        assert list((tmp_path / 'place/data').iterdir()) == [] and not (tmp_path / 'place/run').exists()
