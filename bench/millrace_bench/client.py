@@ -4,6 +4,8 @@ import ctypes
 from .errors import BenchError
 
 _LIBRARY = None
+# no connection (a socket that nobody listens to), gone away, lost, and lost with the system's reason
+NOBODY_THERE = (2002, 2003, 2006, 2013, 2055)
 
 
 class SqlError(BenchError):
@@ -12,6 +14,7 @@ class SqlError(BenchError):
     def __init__(self, number, text, statement):
         super().__init__(f'error {number}: {text}', statement[:300])
         self.number = number
+        self.lost = number in NOBODY_THERE
 
 
 def _library():

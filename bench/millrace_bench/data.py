@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from .errors import BenchError
-from .server import OPTIONS, Server, make_system_tables
+from .server import OPTIONS, Server, explained, make_system_tables
 
 # while data are loaded nothing has to survive a crash
 LOADING = {'innodb_buffer_pool_size': '1G', 'innodb_doublewrite': 'OFF', 'innodb_flush_log_at_trx_commit': '0',
@@ -50,7 +50,7 @@ def prepare(data, build, work, progress):
 
 def _fill(data, build, directory):
     make_system_tables(build, directory)
-    with Server(build, directory, {**LOADING, **data.options}) as server:
+    with Server(build, directory, {**LOADING, **data.options}) as server, explained([server], f'{build.name}: preparing {data.name}'):
         server.start()
         data.load(server)
         if data.crash:

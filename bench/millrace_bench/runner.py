@@ -9,7 +9,7 @@ from .case import Context, Scale
 from .errors import BenchError
 from .limits import Limit
 from .progress import Progress, words
-from .server import OPTIONS
+from .server import OPTIONS, explained
 
 
 def order(names, round_number):
@@ -82,7 +82,8 @@ class Runner:
         name = f'{case.name}-{number}-{build.name.replace(":", "-")}'
         text = ''
         try:
-            measured = case.run(context)
+            with explained(context.servers, f'{build.name}: {case.name}, round {number}'):
+                measured = case.run(context)
             text = measured.text
             for server in context.servers:
                 if server.process:

@@ -1,4 +1,5 @@
 """A server of a build, started and ended for one run."""
+import contextlib
 import ctypes
 import os
 import shutil
@@ -29,6 +30,7 @@ OPTIONS = {
 }
 START_SECONDS = 600
 STOP_SECONDS = 300
+DYING_SECONDS = 60    # what a server that crashes may take to write its stack into the error log
 
 
 def arguments(options):
@@ -91,8 +93,14 @@ class Server:
         """A connection to it."""
         return Connection(self.socket, database)
 
-    def check(self):
-        """Raises where the server has died, with the end of its error log."""
+    def check(self, lost=False):
+        """Raises where the server has died, with the end of its error log.  Where a connection to it was `lost` it may
+        be dying: it is waited for."""
+        if lost and self.process:
+            try:
+                self.process.wait(DYING_SECONDS)
+            except subprocess.TimeoutExpired:
+                pass
         if self.process and self.process.poll() is not None:
             status = self.process.returncode
             how = f'signal {-status}' if status < 0 else f'status {status}'
@@ -159,6 +167,19 @@ class Server:
     def __exit__(self, *_):
         self.kill()
         shutil.rmtree(self.run, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def explained(servers, where):
+    """Around statements of our own: where one fails, the error is that one of `servers` has died, if it has, and otherwise
+    says `where` the statement was given."""
+    try:
+        yield
+    except SqlError as error:
+        for lost in (False, error.lost):    # those that have died first: nobody waits for the others then
+            for server in servers:
+                server.check(lost)
+        raise BenchError(f'{where}: a statement failed', str(error)) from None
 
 
 def make_system_tables(build, data, options=()):

@@ -15,7 +15,6 @@ from .server import dies_with_us
 
 LUA = Path(__file__).resolve().parent.parent / 'lua'
 LONGEST_SECONDS = 3600    # what a load may take besides the time that it was asked to run
-DYING_SECONDS = 60    # what a server that crashes may take to write its stack into the error log
 IGNORED = '1213,1205,1020'    # deadlock, lock wait timeout, record has changed: the event is taken again
 
 _INTERVAL = re.compile(r'^\[ (\d+)s \] thds: (\d+) tps: ([\d.]+)')
@@ -139,12 +138,7 @@ def run(server, name, action='run', each_second=None, killed=False, **options):
     if killed:
         return text
     if status:
-        if status < 0 or 'Lost connection' in text or "Can't connect" in text or 'gone away' in text:
-            try:
-                server.process.wait(DYING_SECONDS)
-            except subprocess.TimeoutExpired:
-                pass
-        server.check()
+        server.check(status < 0 or any(words in text for words in ('Lost connection', "Can't connect", 'gone away')))
         raise BenchError(f'{server.build.name}: sysbench {name} {action} failed (status {status})',
                          *[line.rstrip() for line in lines if 'FATAL' in line][:5], *[line.rstrip() for line in lines[-3:]])
     return parse(text) if action == 'run' else text

@@ -5,6 +5,7 @@ Each stands for a kind of load that servers have, and all weigh the same in the 
 """
 import contextlib
 import dataclasses
+import functools
 import itertools
 import os
 import shutil
@@ -16,7 +17,7 @@ from typing import Callable
 from . import sysbench
 from .data import copy, prepare
 from .errors import BenchError
-from .server import Server
+from .server import Server, explained
 from .suites import tpcc
 from .tables import sbtest
 
@@ -348,12 +349,16 @@ def counting(directory, build_directory):
 
 
 @contextlib.contextmanager
-def ended(server):
-    """A server that is started, and ends with the block: cleanly, so that it leaves its counts."""
+def ended(server, running, where):
+    """A server that is started, and ends with the block: cleanly, so that it leaves its counts.  It is one of those that
+    are `running` meanwhile; where a statement fails, the error says which of them has died, or else `where` that was."""
+    running.append(server)
     try:
-        yield server.start()
+        with explained(running, where):
+            yield server.start()
         server.stop()
     finally:
+        running.remove(server)
         server.__exit__()
 
 
@@ -365,19 +370,22 @@ def train(build, build_directory, chosen, scale, work, progress):
     with counting(discarded, build_directory):
         prepared = {name: prepare(kinds[name], build, work, progress)[0] for name in {workload.data for workload in chosen}}
 
+    running = []
+
     @contextlib.contextmanager
-    def another(**options):
+    def another(where, **options):
         copy(prepared['sbtest'], work / 'another')
-        with counting(discarded, build_directory), ended(Server(build, work / 'another', {**SERVER, **options})) as server:
+        with counting(discarded, build_directory), ended(Server(build, work / 'another', {**SERVER, **options}), running, where) as server:
             yield server
         shutil.rmtree(work / 'another')
     for workload in chosen:
+        where = f'{build.name}: workload {workload.name}'
         progress.start(workload.title)
         places[workload.name] = work / 'counts' / workload.name
         copy(prepared[workload.data], work / 'run')
         with counting(places[workload.name], build_directory), \
-                ended(Server(build, work / 'run', {**SERVER, **workload.options})) as server:
-            workload.run(Training(server, scale, another))
+                ended(Server(build, work / 'run', {**SERVER, **workload.options}), running, where) as server:
+            workload.run(Training(server, scale, functools.partial(another, where)))
         progress.finish()
     for name in ('run', 'another', 'discarded'):
         shutil.rmtree(work / name, ignore_errors=True)

@@ -3,6 +3,7 @@ import copy
 import io
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -14,8 +15,9 @@ from unittest.mock import MagicMock
 import pytest
 
 from conftest import TOP, TREE
-from millrace_bench import builds, limits, progress, result, runner, server, stats, suites, sysbench
-from millrace_bench.case import Context, Scale
+from millrace_bench import builds, limits, progress, result, runner, server, stats, suites, sysbench, training
+from millrace_bench.case import Case, Context, Scale
+from millrace_bench.client import SqlError
 from millrace_bench.errors import BenchError
 
 OUTPUT = (Path(__file__).parent / 'data/sysbench-read-write.txt').read_text()
@@ -148,6 +150,48 @@ def test_a_load_has_as_long_as_it_was_asked_to_run_and_an_hour(tmp_path, monkeyp
         with pytest.raises(BenchError, match='did not end in 1.2 s'):
             sysbench.run(one, 'oltp_write_only', time=1)
         assert time.monotonic() - begun > 1
+
+
+LOST, REFUSED = SqlError(2013, 'Lost connection to server during query', 'SELECT 1'), SqlError(1146, "Table 'x' doesn't exist", 'SELECT 1')
+DEATH = r'one: the server died \(signal 11\)\n  its error log:\n  its last words'
+# what the server does while a statement of ours fails, the statement's error, and what is said of it
+FAILING = [('kill -SEGV $$', LOST, DEATH), ('sleep 0.5; kill -SEGV $$', LOST, DEATH),
+           ('exec sleep 60', REFUSED, r"one: {where}: a statement failed\n  error 1146: Table 'x' doesn't exist\n  SELECT 1")]
+
+
+@pytest.mark.parametrize('script, error, said', FAILING)
+def test_a_server_that_dies_under_a_statement_of_ours(script, error, said, tmp_path, monkeypatch):
+    """In a case: the error is the server's death, or has build, case and round; and the log is kept."""
+    def measure(context):
+        context.servers.append(a_server(tmp_path, script))
+        raise error
+    suite = types.SimpleNamespace(ROUNDS=2, SECONDS=1, SERVER={}, LOAD={}, cases=lambda _: [Case('slow', 'Slow', 'seconds', 'lower', 'data', measure, 1)])
+    (tmp_path / 'data').mkdir()
+    monkeypatch.setattr(runner.data, 'prepare', lambda *_: (tmp_path / 'data', {}))
+    monkeypatch.setattr(sysbench, 'version', lambda: 'none')
+    one = types.SimpleNamespace(name='one', root=tmp_path / 'one', describe=lambda: {
+        'name': 'one', 'version': '', 'comment': '', 'patches': [], 'sha256': 'ab' * 32})
+    run = runner.Runner(suite, 'slow', TREE, '1', [one], tmp_path, tmp_path / 'results')
+    with pytest.raises(BenchError, match=said.format(where='slow, round 1')):
+        run.run()
+    assert re.match(said.format(where='slow, round 1'), run.record['error'])
+    assert 'its last words' in subprocess.run(['zcat', run.results.path / 'raw/slow-1-one.log.gz'], text=True, capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize('script, error, said', FAILING)
+@pytest.mark.parametrize('which', ['trained', 'beside it'])
+def test_a_server_that_dies_under_a_statement_of_the_training(which, script, error, said, tmp_path):
+    def started(of_process):
+        one = a_server(tmp_path, of_process)
+        one.start = lambda: one
+        return one
+    running = []
+    with pytest.raises(BenchError, match=said.format(where='workload scan')), \
+            training.ended(started(script if which == 'trained' else 'exec sleep 60'), running, 'one: workload scan'), \
+            training.ended(started(script if which != 'trained' else 'exec sleep 60'), running, 'one: workload scan'):
+        time.sleep(0.7)
+        raise error
+    assert running == []
 
 
 def test_the_builds_take_turns():
