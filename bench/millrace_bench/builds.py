@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import BenchError
@@ -77,9 +78,24 @@ class Build:
                 'sha256': self.sha256}
 
 
+@dataclass(frozen=True)
+class Road:
+    """A subset of the series as build/lib.sh resolves it, and the environment in which it does: the tree's release, or one
+    that it is being carried over to (VERSION=, make rebase)."""
+    dist: Path
+    work: Path
+    release: str
+    names: list
+    patches: Path     # the directory of the patches
+    pins: list        # the files that pin the release
+    profiles: list
+    environment: dict
+
+
 def _road(tree, patches, plain=False):
-    """DIST, WORK, NAMES, PROFILES and VERSION of a subset, as build/lib.sh resolves them."""
-    script = f'. "{TOP}/build/lib.sh"; printf "%s\\n" "$DIST" "$WORK" "$NAMES" "${{PROFILES[*]}}" "$VERSION"'
+    """The Road of these patches; None is the whole series."""
+    script = (f'. "{TOP}/build/lib.sh"; printf "%s\\n" "$DIST" "$WORK" "$VERSION" "$NAMES" "$PATCH_DIR" '
+              '"$TOP/trees/$TREE.conf ${REBASE:+$REBASE/tree.conf}" "${PROFILES[*]}"')
     environment = {**os.environ, 'TREE': tree, **({} if patches is None else {'PATCHES': patches})}
     if patches is None:
         environment.pop('PATCHES', None)
@@ -87,8 +103,8 @@ def _road(tree, patches, plain=False):
     done = subprocess.run(['bash', '-c', script, 'bench'], env=environment, text=True, capture_output=True, check=False)
     if done.returncode:
         raise BenchError(done.stderr.strip().removeprefix('bench: error: '))
-    dist, work, names, profiles, version = done.stdout.split('\n')[:5]
-    return Path(dist), Path(work), names.split(), profiles.split(), version, environment
+    dist, work, found, names, directory, pins, profiles = done.stdout.split('\n')[:7]
+    return Road(Path(dist), Path(work), found, names.split(), Path(directory), pins.split(), profiles.split(), environment)
 
 
 def _plain(name):
@@ -114,31 +130,37 @@ def _patches(name):
     return ' '.join(patch for patch in known if patch not in chosen) or 'none'
 
 
-def _made_from(tree, names, profiles, release):
-    """A hash over what a build with these patches is made from."""
-    files = [TOP / f'trees/{tree}.conf', *(TOP / 'build' / step for step in ('server.cmake', 'layout-tarball.cmake', 'tarball')),
-             *(TOP / f'patches/{tree}/{name}.patch' for name in names), *profiles,
-             *(TOP / 'build' / step for step in ('with-profile', 'profiled-compiler') if profiles)]
-    return hashlib.sha256('\n'.join([release, *map(sha256, files)]).encode()).hexdigest()
+def _compilers():
+    """What the compilers say that they are."""
+    return [subprocess.run([os.environ.get(variable) or otherwise, '--version'], text=True, capture_output=True, check=True).stdout
+            for variable, otherwise in (('CC', 'cc'), ('CXX', 'c++'))]
+
+
+def _made_from(road):
+    """A hash over what a build is made from."""
+    steps = ('server.cmake', 'layout-tarball.cmake', 'tarball', 'lib.sh', 'cached-compiler',
+             *(('with-profile', 'profiled-compiler') if road.profiles else ()))
+    files = [*road.pins, *(TOP / 'build' / step for step in steps), *(road.patches / f'{name}.patch' for name in road.names), *road.profiles]
+    return hashlib.sha256('\n'.join([road.release, *_compilers(), *map(sha256, files)]).encode()).hexdigest()
 
 
 def _made(name, tree, unpacked, say):
     """A build by the project's road, unpacked; made when what it is made from has changed."""
     plain, base = _plain(name)
     patches = _patches(base)
-    dist, work, names, profiles, release, environment = _road(tree, patches, plain)
-    key = _made_from(tree, names, profiles, release)
+    road = _road(tree, patches, plain)
+    key = _made_from(road)
     stamp = unpacked / '.made-from'
     if stamp.exists() and stamp.read_text() == key:
         return
     say(f'{name}: make tarball{"" if patches is None else f" PATCHES={chr(34)}{patches}{chr(34)}"}{" PROFILE=none" if plain else ""}')
-    whole = work.name == 'all'
-    kept = work.exists()
+    whole = road.work.name == 'all'
+    kept = road.work.exists()
     if subprocess.run(['make', '--no-print-directory', '-C', TOP, 'tarball', f'TREE={tree}'],
-                      env={key: value for key, value in environment.items() if key not in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL')},
+                      env={key: value for key, value in road.environment.items() if key not in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL')},
                       stdin=subprocess.DEVNULL, check=False).returncode:
         raise BenchError(f'{name}: it could not be built; make says why, above')
-    archive = next(dist.glob(f'millrace-{release}-*.tar.*'))
+    archive = next(road.dist.glob(f'millrace-{road.release}-*.tar.*'))
     new = unpacked.with_name(unpacked.name + '.new')
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -147,7 +169,7 @@ def _made(name, tree, unpacked, say):
     shutil.rmtree(unpacked, ignore_errors=True)
     new.rename(unpacked)
     if not whole and not kept:
-        shutil.rmtree(work)    # 3 GB, of which nothing is needed any more
+        shutil.rmtree(road.work)    # 3 GB, of which nothing is needed any more
 
 
 def _debian(tree, unpacked, say):
@@ -189,13 +211,13 @@ def _debian(tree, unpacked, say):
 def version(tree):
     """The upstream release of a tree."""
     shipped = SHIPPED / tree / 'version'
-    return shipped.read_text().strip() if shipped.exists() else _road(tree, 'none')[4]
+    return shipped.read_text().strip() if shipped.exists() else _road(tree, 'none').release
 
 
 def release(tree):
     """The names of the series in a tree, and its upstream release."""
-    _, _, names, _, found, _ = _road(tree, None)
-    return names, found
+    road = _road(tree, None)
+    return road.names, road.release
 
 
 def check(name, tree):

@@ -3,7 +3,9 @@ import copy
 import io
 import json
 import math
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from conftest import TOP, TREE
+from millrace import series
 from millrace_bench import builds, limits, progress, result, runner, server, stats, suites, sysbench, training
 from millrace_bench.case import Case, Context, Scale
 from millrace_bench.client import SqlError
@@ -264,6 +267,51 @@ def test_builds_that_are_none(name, words, tmp_path):
     with pytest.raises(BenchError) as error:
         builds.resolve(name, TREE, tmp_path)
     assert all(word in str(error.value) for word in words)
+
+
+@pytest.fixture
+def key(checkout, tmp_path, monkeypatch):
+    """The hash by which a build of the whole series in a copy of the project is known, with compilers that can be changed."""
+    monkeypatch.setattr(builds, 'TOP', checkout.path)
+    for variable in ('VERSION', 'PATCHES', 'CC', 'CXX'):
+        monkeypatch.delenv(variable, raising=False)
+    (tmp_path / 'bin').mkdir()
+    for name in ('cc', 'c++'):
+        (tmp_path / 'bin' / name).write_text(f'#!/bin/sh\necho {name} 12.2.0\n')
+        (tmp_path / 'bin' / name).chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}/bin:{os.environ["PATH"]}')
+    return lambda plain=False: builds._made_from(builds._road(TREE, None, plain))
+
+
+def test_a_build_is_known_by_all_that_it_is_made_from(key, checkout, tmp_path):
+    patch = f'patches/{TREE}/{series.names(TREE)[0]}.patch'
+    steps = [f'build/{name}' for name in ('lib.sh', 'cached-compiler', 'tarball', 'server.cmake', 'layout-tarball.cmake')]
+    with_profile = ['build/with-profile', 'build/profiled-compiler', f'profiles/{TREE}-gcc12.tar.xz']
+    for plain in (False, True):
+        for path in (f'trees/{TREE}.conf', patch, *steps, *with_profile, '../bin/cc', '../bin/c++'):
+            file = checkout.path / path
+            was, before = file.read_bytes(), key(plain)
+            file.write_bytes(was + b'\n#\necho changed\n' if file.parent.name == 'bin' else was + b'\n# changed\n')
+            assert (key(plain) != before) == (not plain or path not in with_profile), path
+            file.write_bytes(was)
+            assert key(plain) == before
+        assert key(plain=False) != key(plain=True)
+
+
+def test_a_build_of_a_release_that_is_coming_is_known_by_its_own_patches(key, checkout, monkeypatch):
+    """While a rebase is open."""
+    home, name = checkout.path / f'work/{TREE}/rebase-{TREE}.99', series.names(TREE)[0]
+    shutil.copytree(checkout.path / f'patches/{TREE}', home / 'patches')
+    shutil.copy(checkout.path / 'series', home / 'series')
+    checkout.write(home / 'tree.conf', (checkout.path / f'trees/{TREE}.conf').read_text() + f'VERSION={TREE}.99\n')
+    pinned = key()
+    monkeypatch.setenv('VERSION', f'{TREE}.99')
+    before = key()
+    assert before != pinned
+    for file, changes in ((checkout.path / f'patches/{TREE}/{name}.patch', False), (home / f'patches/{name}.patch', True), (home / 'tree.conf', True)):
+        file.write_text(file.read_text() + '\n# changed\n')
+        assert (key() != before) == changes, file
+        before = key()
 
 
 def test_a_limit_where_no_disk_is():
