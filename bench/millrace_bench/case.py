@@ -20,6 +20,10 @@ class Scale:
         """A number of rows, warehouses or bytes at this size."""
         return max(least, round(number * self.size))
 
+    def pool(self, mib, least):
+        """The option of a buffer pool that grows and shrinks with the data, so that it has the same part in them."""
+        return {'innodb_buffer_pool_size': f'{self.of(mib, least)}M'}
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

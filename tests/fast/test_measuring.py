@@ -254,6 +254,23 @@ def test_suites(name):
     assert sum(case.estimate for case in cases) * suite.ROUNDS * 2 < 15 * 60
 
 
+def pools(name, size):
+    """MiB of the buffer pool and rows of sysbench's tables, of each case of a suite at a size."""
+    suite = suites.suite(name)
+    return {case.name: (int({**suite.SERVER, **case.options}['innodb_buffer_pool_size'].removesuffix('M')),
+                        case.data.made_from.get('tables', 1) * case.data.made_from['rows']) for case in suite.cases(Scale(1, size))}
+
+
+@pytest.mark.parametrize('size', [0.5, 1, 3, 20])
+@pytest.mark.parametrize('name, mib', [('scan', 64), ('contention', 64), ('oltp', 1024), ('unseen', 512)])
+def test_a_pool_has_the_same_part_in_the_data_at_every_size(name, mib, size):
+    """A quarter of them, or all; not less than all of them where there are few."""
+    usual, found = pools(name, 1), pools(name, size)
+    least = mib if name in ('oltp', 'unseen') else 0
+    assert {pool for pool, _ in usual.values()} == {mib} and {pool for pool, _ in found.values()} == {max(least, mib * size)}
+    assert {case: rows for case, (_, rows) in found.items()} == {case: rows * size for case, (_, rows) in usual.items()}
+
+
 @pytest.mark.parametrize('name, words', [
     ('plain:debian', ['plain:debian: no such build', 'plain:<one of the first four>']),
     ('plain:only:nothing', ['nothing']),

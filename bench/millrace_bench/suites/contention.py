@@ -10,13 +10,14 @@ from ..tables import sbtest
 TITLE = 'many clients, working set larger than the buffer pool'
 ROUNDS, SECONDS = 3, 8
 # neighbours are not written on a disk that does not rotate; a virtual one may say that it does
-SERVER = {'innodb_buffer_pool_size': '64M', 'innodb_flush_log_at_trx_commit': '2', 'innodb_flush_neighbors': '0',
+SERVER = {'innodb_flush_log_at_trx_commit': '2', 'innodb_flush_neighbors': '0',
           'performance_schema': 'ON',
           'performance_schema_instrument': 'wait/synch/mutex/innodb/%=ON', 'performance_schema_max_mutex_classes': '300',
           'performance_schema_consumer_events_waits_current': 'ON',
           'performance_schema_consumer_events_waits_history_long': 'ON',
           'performance_schema_events_waits_history_long_size': '200000'}
 LOAD = {'tables': 4, 'rows': 1000000, 'rand-type': 'uniform'}
+POOL = 64    # MiB, a quarter of the data
 WARM_UP = 3
 WAITED = 5_000_000    # picoseconds: a hundred times what an acquisition without waiting takes, and less than to go to sleep and wake up
 # the latches that a page takes on its way into the pool, and what they are called in the figures
@@ -105,7 +106,7 @@ def cases(scale):
             return context.measured(result, timeline, **figures)
         return measure
     return [Case(name=name, title=title, measure='transactions/s', better='higher', data=data, run=run(load, options),
-                 estimate=scale.seconds + WARM_UP + 5,
+                 estimate=scale.seconds + WARM_UP + 5, options=scale.pool(POOL, least=16),
                  compare=('buf_pool_acquisitions_per_page', 'buf_pool_waits_per_page', 'buf_pool_us_per_page',
                           'fil_system_acquisitions_per_page', 'p99_ms'))
             for name, (title, load, options) in loads.items()]

@@ -4,7 +4,8 @@ from ..tables import sbtest
 
 TITLE = 'sysbench read-write and read-only, in memory'
 ROUNDS, SECONDS = 5, 10
-SERVER = {'innodb_buffer_pool_size': '1G'}
+SERVER = {}
+POOL = 1024    # MiB; never less
 LOAD = {'tables': 4, 'rows': 1000000, 'rand-type': 'uniform', 'threads': 16}
 WARM_UP = 3
 
@@ -27,5 +28,5 @@ def cases(scale):
         return measure
     return [Case(name=f'{name}-{LOAD["threads"]}', title=f'{name}, {LOAD["threads"]} clients', measure='transactions/s',
                  better='higher', data=sbtest(tables, rows), run=run(script),
-                 estimate=scale.seconds + WARM_UP + 5, compare=OF_TRANSACTIONS)
+                 estimate=scale.seconds + WARM_UP + 5, options=scale.pool(POOL, least=POOL), compare=OF_TRANSACTIONS)
             for name, script in (('read-write', 'oltp_read_write'), ('read-only', 'oltp_read_only'))]

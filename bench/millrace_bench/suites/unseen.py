@@ -7,7 +7,8 @@ from ..tables import sbtest
 
 TITLE = 'what no profile is trained on'
 ROUNDS, SECONDS = 4, 8
-SERVER = {'innodb_buffer_pool_size': '512M'}
+SERVER = {}
+POOL = 512    # MiB; never less
 LOAD = {'rows': 20000, 'threads': 8}
 WARM_UP = 2
 KINDS = {'subselects': 'sub-selects', 'windows': 'window functions', 'json': 'JSON', 'fulltext': 'full-text', 'spatial': 'spatial',
@@ -40,10 +41,10 @@ def cases(scale):
         result, timeline = context.load(server, 'oltp_write_only', warm_up=min(WARM_UP, scale.seconds), tables=BINLOG['tables'],
                                         table_size=rows_a_table, threads=BINLOG['threads'])
         return context.measured(result, timeline)
-    estimate = scale.seconds + WARM_UP + 5
+    estimate, pool = scale.seconds + WARM_UP + 5, scale.pool(POOL, least=POOL)
     return [*(Case(name=kind, title=f'{title}, {LOAD["threads"]} clients', measure='transactions/s', better='higher', data=data,
-                   run=statements(kind), estimate=estimate, compare=OF_TRANSACTIONS) for kind, title in KINDS.items()),
+                   run=statements(kind), estimate=estimate, options=pool, compare=OF_TRANSACTIONS) for kind, title in KINDS.items()),
             Case(name='group-commit', title=f'group commit with the binary log, {BINLOG["threads"]} clients', measure='transactions/s',
                  better='higher', data=sbtest(BINLOG['tables'], rows_a_table), run=group_commit, estimate=estimate,
-                 options={'log_bin': 'binlog', 'server_id': '1', 'sync_binlog': '1', 'innodb_flush_log_at_trx_commit': '1'},
+                 options={**pool, 'log_bin': 'binlog', 'server_id': '1', 'sync_binlog': '1', 'innodb_flush_log_at_trx_commit': '1'},
                  compare=OF_TRANSACTIONS)]
