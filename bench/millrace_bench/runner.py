@@ -101,10 +101,8 @@ class Runner:
                                            measured.timeline),
             'histogram': self.results.table(f'{name}-histogram', ('ms', 'count'), measured.histogram),
             'logs': [log]})
-        measures = {case.measure: lambda run: run['value'],
-                    **{figure: lambda run, figure=figure: run['figures'].get(figure) for figure in case.compare}}
         record['comparisons'] = stats.comparisons(record['runs'], self.builds[0].name,
-                                                  [build.name for build in self.builds], measures)
+                                                  [build.name for build in self.builds], measures(case))
         self.progress.finish()
 
     def _save(self, seconds):
@@ -113,13 +111,21 @@ class Runner:
         self.results.write(self.record)
 
 
-def summary(record):
-    """The comparisons of a result in words, a line each."""
-    lines = []
-    for case in record['cases']:
-        for found in case['comparisons']:
+def measures(case):
+    """What is compared of a case: the name of each measure, and a function of a run."""
+    return {case.measure: lambda run: run['value'],
+            **{figure: lambda run, figure=figure: run['figures'].get(figure) for figure in case.compare}}
+
+
+def summary(record, cases):
+    """The comparisons of a result in words, a line each; and what has none because it is 0 in some runs."""
+    lines, names = [], [build['name'] for build in record['builds']]
+    for place, case in zip(record['cases'], cases):
+        for found in place['comparisons']:
             said = 'the interval includes 1: no difference shown' if found['includes_one'] else ''
-            lines.append((case['title'], found['measure'], f'{found["build"]}/{found["base"]}', f'{found["ratio"]:.3f}',
+            lines.append((case.title, found['measure'], f'{found["build"]}/{found["base"]}', f'{found["ratio"]:.3f}',
                           f'{found["low"]:.3f} to {found["high"]:.3f}', said))
+        for measure, build, none, of in stats.zeros(place['runs'], names, measures(case)):
+            lines.append((case.title, measure, build, 'no ratio', f'0 in {none} of {of} runs', ''))
     widths = [max((len(line[i]) for line in lines), default=0) for i in range(6)]
     return '\n'.join('  '.join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines)

@@ -72,7 +72,7 @@ def comparisons(runs, base, builds, measures):
     """The comparisons of a case: each build beside `base`, in its measure and in some of its figures.
 
     `measures` maps a name to a function of a run.  A pair is the two runs of one round; a measure that
-    is zero on a side has no ratio and is left out, and so is one with fewer than two pairs."""
+    is zero on a side has no ratio and is left out (`zeros` names it), and so is one with fewer than two pairs."""
     found = []
     rounds = sorted({run['round'] for run in runs})
     by_place = {(run['round'], run['build']): run for run in runs}
@@ -87,4 +87,16 @@ def comparisons(runs, base, builds, measures):
                 continue
             found.append({'base': base, 'build': build, 'measure': measure,
                           **compare([other / one for one, other in values])})
+    return found
+
+
+def zeros(runs, builds, measures):
+    """The measures that are zero in some runs of a build, which keeps them from being compared: of each the measure, the
+    build, and in how many of how many runs."""
+    found = []
+    for measure, value in measures.items():
+        for build in builds:
+            values = [value(run) for run in runs if run['build'] == build]
+            if none := sum(one is not None and one <= 0 for one in values):
+                found.append((measure, build, none, len(values)))
     return found

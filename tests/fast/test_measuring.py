@@ -63,6 +63,17 @@ def test_pairs_are_of_one_round_only():
     assert stats.comparisons(runs[:2], 'a', ['a', 'b'], measures) == []
 
 
+def test_what_is_0_is_not_compared_and_that_is_said():
+    """It may be the whole of a difference: a build that reads nothing beside one that reads."""
+    case = Case('scan', 'Scan', 'seconds', 'lower', None, None, 1, compare=('read_bytes', 'write_bytes', 'read_requests'))
+    runs = [{'build': build, 'round': number, 'value': 1.0 + number, 'figures': {'read_bytes': read, 'write_bytes': 5}}
+            for build, reads in (('a', (7, 7, 7)), ('b', (0, 9, 0))) for number, read in enumerate(reads, 1)]
+    found = stats.comparisons(runs, 'a', ['a', 'b'], runner.measures(case))
+    assert [one['measure'] for one in found] == ['seconds', 'write_bytes']
+    said = runner.summary({'builds': [{'name': 'a'}, {'name': 'b'}], 'cases': [{'runs': runs, 'comparisons': found}]}, [case]).splitlines()
+    assert len(said) == 3 and said[2].split() == 'Scan read_bytes b no ratio 0 in 2 of 3 runs'.split()
+
+
 def test_percentiles():
     assert stats.percentile([4, 1, 3, 2], 0.5) == 2.5
     assert stats.percentile([4, 1, 3, 2], 0) == 1 and stats.percentile([4, 1, 3, 2], 1) == 4
