@@ -1,5 +1,13 @@
 """Statistics of paired runs: the ratio of two builds, its spread and its confidence interval."""
 import math
+import re
+
+# Percentiles come in steps: sysbench counts response times in 1024 buckets from 0.001 to 100,000 ms, each 1.8 % above the
+# one before, and a percentile is the upper bound of one.  So the logarithm of a ratio of two has, besides what the runs
+# differ by, the difference of two errors that are spread evenly over a bucket, each of standard deviation STEP / sqrt(12).
+# The spread of the pairs has that in it, unless they fall into the same buckets by chance: then it says too little.
+STEP = math.log(1e5 / 0.001) / 1023
+PERCENTILE = re.compile(r'p\d+_ms')
 
 
 def geometric_mean(values):
@@ -35,13 +43,13 @@ def t_quantile(confidence, freedom):
     return (low + high) / 2
 
 
-def compare(pairs, confidence=0.95):
-    """Ratio and interval of two or more ratios, each of one pair of runs: the geometric mean, and
-    Student's t on their logarithms."""
+def compare(pairs, confidence=0.95, step=0):
+    """Ratio and interval of two or more ratios, each of one pair of runs: the geometric mean, and Student's t on their
+    logarithms.  Where values come in steps, of `step` in their logarithms, the standard error is not below that of the steps."""
     logs = [math.log(pair) for pair in pairs]
     n = len(logs)
     mean = sum(logs) / n
-    error = math.sqrt(sum((x - mean) ** 2 for x in logs) / (n - 1) / n)
+    error = max(math.sqrt(sum((x - mean) ** 2 for x in logs) / (n - 1) / n), step * math.sqrt(2 / 12 / n))
     reach = t_quantile(confidence, n - 1) * error
     low, high = math.exp(mean - reach), math.exp(mean + reach)
     return {'pairs': list(pairs), 'ratio': math.exp(mean), 'low': low, 'high': high,
@@ -86,7 +94,7 @@ def comparisons(runs, base, builds, measures):
             if len(values) < 2 or not all(one and other and one > 0 and other > 0 for one, other in values):
                 continue
             found.append({'base': base, 'build': build, 'measure': measure,
-                          **compare([other / one for one, other in values])})
+                          **compare([other / one for one, other in values], step=STEP if PERCENTILE.fullmatch(measure) else 0)})
     return found
 
 

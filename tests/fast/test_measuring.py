@@ -53,6 +53,20 @@ def test_the_same_runs_have_no_spread():
     assert (found['low'], found['ratio'], found['high'], found['includes_one']) == (1, 1, 1, True)
 
 
+def test_percentiles_that_fall_into_the_same_buckets_have_a_spread():
+    """Two buckets next to each other are no proof of a difference."""
+    buckets = [ms for ms, _ in sysbench.parse(OUTPUT).histogram]
+    assert stats.STEP == pytest.approx(min(math.log(high / low) for low, high in zip(buckets[50:], buckets[51:])), rel=0.01)
+    runs = [{'build': build, 'round': number, 'value': ms} for build, ms in (('a', buckets[50]), ('b', buckets[51])) for number in (1, 2, 3)]
+    [percentile, other] = stats.comparisons(runs, 'a', ['a', 'b'], dict.fromkeys(('p99_ms', 'lock_ms'), lambda run: run['value']))
+    assert percentile['ratio'] == other['ratio'] == pytest.approx(math.exp(stats.STEP), abs=5e-4)
+    assert percentile['includes_one'] and not other['includes_one']
+    # the error of a mean of three, and Student's t of it
+    assert math.log(percentile['high'] / percentile['ratio']) == pytest.approx(4.30265 * stats.STEP / math.sqrt(6 * 3), rel=1e-4)
+    assert stats.compare([1.0182, 1.0182], step=stats.STEP)['includes_one']
+    assert stats.compare([1.02, 0.99, 1.05], step=stats.STEP) == stats.compare([1.02, 0.99, 1.05])
+
+
 def test_pairs_are_of_one_round_only():
     runs = [{'build': build, 'round': number, 'value': value, 'figures': {'none': 0}} for number, build, value in (
         (1, 'a', 10.0), (1, 'b', 20.0), (2, 'b', 30.0), (2, 'a', 10.0), (3, 'a', 99.0))]
