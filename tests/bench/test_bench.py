@@ -1,4 +1,5 @@
-"""The benchmarks on real servers: every suite once and tiny, two builds side by side, and what must stop a run."""
+"""The benchmarks on real servers: every suite once and tiny, but for the short set, which is parts of four others; two builds
+side by side; and what must stop a run."""
 import importlib.machinery
 import importlib.util
 import json
