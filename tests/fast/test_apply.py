@@ -83,7 +83,7 @@ def test_what_quilt_and_tests_leave_is_no_edit(patched):
     tree = source_of(patched)
     for words in (['pop', '-a'], ['push', '-a']):
         subprocess.run(['quilt', '--quiltrc', '-', *words], cwd=tree, check=True, capture_output=True)
-    for name in ('CREDITS~', 'CREDITS.orig', 'mysql-test/suite/innodb/r/x.reject', 'builddir-tarball/x.cc', 'debian/x'):
+    for name in ('CREDITS~', 'CREDITS.orig', '.CREDITS.swp', 'tags', 'mysql-test/suite/innodb/r/x.reject', 'builddir-tarball/x.cc', 'debian/x'):
         (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_text('left\n')
     assert patched.run('build/apply') == (0, '')
