@@ -324,7 +324,7 @@ def test_a_new_patch_whose_test_upstream_has(checkout):
 
 def test_compare_trees(checkout):
     name = NAMES[0]
-    text = patch(checkout, name).read_text()
+    text = patch(checkout, name, series.trees()[0]).read_text()      # with which the others are compared
     checkout.write('trees/99.1.conf', (checkout.path / f'trees/{TREE}.conf').read_text())
     status, said = checkout.run('scripts/compare-trees', name)
     assert status == 0 and f'{name}: 99.1 does not have it' in said
