@@ -78,6 +78,22 @@ class Header:
         return [] if value == 'none' else value.split()
 
 
+def entries(head):
+    """What stands in a header, in its order: (line, field, text) with the lines that continue it, (line, None, text) for a
+    line that is of no field."""
+    found = []
+    for number, line in enumerate(head.split('\n'), 1):
+        match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)
+        if match:
+            found.append([number, match[1], match[2].rstrip()])
+        elif line.startswith((' ', '\t')) and found and found[-1][1]:
+            rest = line[1:].rstrip()
+            found[-1][2] += '\n' + ('' if rest == '.' else rest)
+        else:
+            found.append([number, None, line])
+    return found
+
+
 def parse(name, text):
     """Header of the patch `name`, from its whole text.  Raises HeaderError."""
     head, separator, _ = text.partition('\n---\n')
@@ -86,21 +102,15 @@ def parse(name, text):
                           '  mend: begin the patch with "Description: ..."')
     if re.search('[\udc80-\udcff]', head):
         raise HeaderError(f'{name}: the header is not in UTF-8\n  mend: iconv -f ISO-8859-1 -t UTF-8, of the header only')
-    fields, field = {}, None
-    for number, line in enumerate(head.split('\n'), 1):
-        match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)
-        if match:
-            field = match[1]
-            if field in fields:
-                raise HeaderError(f'{name}: line {number}: the field {field} stands twice\n'
-                                  '  mend: keep one')
-            fields[field] = match[2].rstrip()
-        elif line.startswith((' ', '\t')) and field:
-            rest = line[1:].rstrip()
-            fields[field] += '\n' + ('' if rest == '.' else rest)
-        else:
-            raise HeaderError(f'{name}: line {number}: not a header line: {line!r}\n'
+    fields = {}
+    for number, field, value in entries(head):
+        if field is None:
+            raise HeaderError(f'{name}: line {number}: not a header line: {value!r}\n'
                               '  mend: continue a field with a blank, an empty line is " ."')
+        if field in fields:
+            raise HeaderError(f'{name}: line {number}: the field {field} stands twice\n'
+                              '  mend: keep one')
+        fields[field] = value
     return Header(name, fields)
 
 

@@ -67,17 +67,12 @@ def _fields(text):
         return dict(header.parse('it', f'{text}\n---\n').fields)
     except header.HeaderError:
         pass
-    fields, others, field = {}, [], None
-    for line in text.split('\n'):
-        match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)
-        if match and match[1] in FIELDS and match[1] not in fields:
-            field = match[1]
-            fields[field] = match[2].rstrip()
-        elif line.startswith((' ', '\t')) and field:
-            fields[field] += '\n' + ('' if line.strip() == '.' else line[1:].rstrip())
-        elif not re.match('Only in |Binary files ', line):
-            others.append(line.rstrip())
-            field = None
+    fields, others = {}, []
+    for _, field, value in header.entries(text):
+        if field in FIELDS and field not in fields:
+            fields[field] = value
+        elif field or not re.match('Only in |Binary files ', value):
+            others.append(f'{field}: {value}' if field else value.rstrip())
     words = '\n'.join(others).strip('\n')
     if words:
         fields['Description'] = f'{fields["Description"]}\n\n{words}' if fields.get('Description') else words

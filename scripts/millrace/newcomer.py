@@ -63,7 +63,7 @@ def settle(tree, name, text, synopsis, tests):
     series.add(name)
     page = series.TOP / 'docs/patches' / f'{name}.md'
     if not page.exists():
-        page.write_bytes(PAGE.format(name=name, synopsis=synopsis, tests=' '.join(tests)).encode('utf-8'))
+        page.write_text(PAGE.format(name=name, synopsis=synopsis, tests=' '.join(tests)), encoding='utf-8')
     tables = subprocess.run([series.TOP / 'scripts/patches-table', '--write'], check=False)
     say(f'patches/{tree}/{name}.patch, docs/patches/{name}.md, series')
     for fault in lint.check_patch(tree, name, series.names(tree)):

@@ -53,7 +53,7 @@ class Bases:
         self.new = self.repository.tree(place / 'new')
 
 
-def carry(bases, series, release, carried=None, by_hand=()):
+def carry(bases, series, release, carried, by_hand):
     """Carries (name, text) of a series to a release.
 
     `carried` has the patches that are done, {name: text}, those of `by_hand` by a person.  A patch that conflicts is left out of what the ones after it are tried upon.
@@ -71,7 +71,7 @@ def carry(bases, series, release, carried=None, by_hand=()):
             continue
         result = Carried(name, before=new)
         results.append(result)
-        if name in (carried or {}):
+        if name in carried:
             result.text, result.state = carried[name], 'resolved' if name in by_hand else ''
             result.merged, said = repository.apply(new, diff.encode(result.text))
             if result.merged is None:
