@@ -1,1 +1,5 @@
-"""What the maintainers' commands share: the series and the patches' headers."""
+"""The package behind scripts/ and build/: release trees, patches, proofs, rebase."""
+from pathlib import Path
+
+# the checkout
+TOP = Path(__file__).resolve().parent.parent.parent

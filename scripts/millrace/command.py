@@ -1,50 +1,76 @@
-"""What every command of the maintainers shares: how it fails, and how it runs others."""
+"""Shared by all commands: arguments, error reporting, interrupts and running subprocesses."""
+import argparse
 import os
 import signal
 import subprocess
 import sys
 
-from millrace.header import HeaderError
-from millrace.series import TOP
+from millrace import TOP
+from millrace.errors import Failure
 
 
-class Failure(Exception):
-    """What is wrong, then a line each for its cause and its mend."""
-
-    def __init__(self, what, *more):
-        super().__init__(what)
-        self.lines = [what, *(line for text in more for line in text.splitlines())]
+def parser(program, description):
+    """An argparse parser for `program`, as a user calls it; its help is the command's docstring."""
+    return argparse.ArgumentParser(prog=program, description=description,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
-def run_command(main, *arguments):
-    """Runs main(); a Failure is printed as the scripts in build/ print theirs, and is exit status 1."""
-    name = os.path.basename(sys.argv[0])
+def number(kind, least):
+    """A converter for argparse: a number of this kind (int, float) that is at least `least`."""
+    def convert(text):
+        value = kind(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f'{text} is less than {least}')
+        return value
+    convert.__name__ = kind.__name__
+    return convert
+
+
+def heed_signals():
+    """Lets SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, so that a command clears up.
+
+    An ignored SIGHUP (nohup) or SIGINT (a script's &) stays ignored; SIGTERM never is."""
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if name == signal.SIGTERM or signal.getsignal(name) != signal.SIG_IGN:
+            signal.signal(name, signal.default_int_handler)
+
+
+def run_command(name, main, argv=None):
+    """Runs main(argv), by default with sys.argv's arguments, and ends the process.
+
+    Exit status: 0; what main returns; 1 with the Failure on stderr, in the form of build/'s
+    scripts; 130 where the command was interrupted."""
+    heed_signals()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # as in `... | head`
-    for stream in (sys.stdout, sys.stderr):             # a line of a patch may be in any encoding
+    for stream in (sys.stdout, sys.stderr):             # a patch may have lines in any encoding
         stream.reconfigure(errors='backslashreplace')
     try:
-        main(*arguments)
-    except (Failure, HeaderError) as error:
-        failure = error if isinstance(error, Failure) else Failure(*str(error).split('\n'))
+        status = main(sys.argv[1:] if argv is None else argv)
+    except Failure as error:
         sys.stdout.flush()
-        print(f'{name}: error: {failure.lines[0]}', *(f'  {line}' for line in failure.lines[1:]),
-              sep='\n', file=sys.stderr)
-        sys.exit(1)
+        print(f'{name}: error: {error}', file=sys.stderr)
+        status = 1
+    except KeyboardInterrupt:
+        print(f'{name}: interrupted', file=sys.stderr)
+        status = 130
+    sys.exit(status or 0)
 
 
-def say(text):
-    """A line of progress."""
-    print(f'{os.path.basename(sys.argv[0])}: {text}', flush=True)
+def say(name, text):
+    """Prints a line of progress of the command `name`."""
+    print(f'{name}: {text}', flush=True)
 
 
 def output(*command, **options):
-    """What a command prints; it is not expected to fail."""
+    """What a command prints; raises CalledProcessError where it fails."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
 
 
 def step(name, *arguments, **variables):
-    """One step of build/; it says itself what is wrong, so that its failure ends the command."""
-    done = subprocess.run([TOP / 'build' / name, *arguments], check=False, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **variables})
+    """Runs a step of build/ with these environment variables.
+
+    A step reports its own faults, so its failure ends this command with its status."""
+    done = subprocess.run([TOP / 'build' / name, *arguments], check=False,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **variables})
     if done.returncode:
         sys.exit(done.returncode)

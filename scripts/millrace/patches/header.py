@@ -8,9 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-
-class HeaderError(Exception):
-    """A patch whose header cannot be read; the text names file, cause and mend."""
+from millrace.errors import Failure
 
 
 @dataclass(frozen=True)
@@ -95,20 +93,20 @@ def entries(head):
 
 
 def parse(name, text):
-    """Header of the patch `name`, from its whole text.  Raises HeaderError."""
+    """Header of the patch `name`, from its whole text.  Raises Failure."""
     head, separator, _ = text.partition('\n---\n')
     if not separator:
-        raise HeaderError(f'{name}: no header\n  it ends with a line ---, before the first hunk\n'
+        raise Failure(f'{name}: no header\n  it ends with a line ---, before the first hunk\n'
                           '  mend: begin the patch with "Description: ..."')
     if re.search('[\udc80-\udcff]', head):
-        raise HeaderError(f'{name}: the header is not in UTF-8\n  mend: iconv -f ISO-8859-1 -t UTF-8, of the header only')
+        raise Failure(f'{name}: the header is not in UTF-8\n  mend: iconv -f ISO-8859-1 -t UTF-8, of the header only')
     fields = {}
     for number, field, value in entries(head):
         if field is None:
-            raise HeaderError(f'{name}: line {number}: not a header line: {value!r}\n'
+            raise Failure(f'{name}: line {number}: not a header line: {value!r}\n'
                               '  mend: continue a field with a blank, an empty line is " ."')
         if field in fields:
-            raise HeaderError(f'{name}: line {number}: the field {field} stands twice\n'
+            raise Failure(f'{name}: line {number}: the field {field} stands twice\n'
                               '  mend: keep one')
         fields[field] = value
     return Header(name, fields)

@@ -1,21 +1,20 @@
 """The series: which patches there are, their order, and which of them go together."""
-from pathlib import Path
+from millrace import TOP
+from millrace.errors import Failure
+from millrace.patches.header import read_header
+from millrace.upstream.pins import trees
 
-from millrace.header import read_header
 
-TOP = Path(__file__).resolve().parent.parent.parent
-
-
-def trees():
-    """Names of the release trees, the configured ones, sorted."""
-    return sorted(path.stem for path in (TOP / 'trees').glob('*.conf'))
+def listed(file):
+    """The names that a series file lists, in its order."""
+    lines = file.read_text(encoding='utf-8').splitlines()
+    return [name for line in lines if (name := line.partition('#')[0].strip())]
 
 
 def names(tree=None):
     """Names of the patches in series order: all, or those that a tree has."""
-    lines = (TOP / 'series').read_text(encoding='utf-8').splitlines()
-    found = [name for line in lines if (name := line.partition('#')[0].strip())]
-    return [name for name in found if tree is None or patch_file(tree, name).exists()]
+    return [name for name in listed(TOP / 'series')
+            if tree is None or patch_file(tree, name).exists()]
 
 
 def patch_file(tree, name):
@@ -37,6 +36,18 @@ def closure(chosen, needs):
     return tuple(name for name in needs if name in wanted)
 
 
+def check_closed(chosen, needs, mend):
+    """Raises Failure where a chosen patch needs one that is not chosen.
+
+    `needs` as depends() has it; `mend` is called with the closure, for the error's last line."""
+    closed = closure(chosen, needs)
+    missing = [f"'{name}' needs '{needed}'" for name in closed for needed in needs[name]
+               if needed not in chosen]
+    if missing:
+        raise Failure(f'a patch that is needed is left out: {", and ".join(missing)}',
+                      'take it too, or leave both out: ' + mend(' '.join(closed)))
+
+
 def closed_subsets(needs):
     """Every subset that has all that its patches need, the empty one too.
 
@@ -49,19 +60,13 @@ def closed_subsets(needs):
     return subsets
 
 
-def release(tree):
-    """What trees/<tree>.conf says: {'VERSION':, 'SHA256':, ...}."""
-    lines = (TOP / 'trees' / f'{tree}.conf').read_text(encoding='utf-8').splitlines()
-    return {name: value.strip('"') for line in lines if not line.startswith('#')
-            for name, found, value in [line.partition('=')] if found}
-
-
 def add(name):
     """Puts a patch at the end of the series, once."""
     if name not in names():
         file = TOP / 'series'
         text = file.read_text(encoding='utf-8')
-        file.write_text(text + ('' if text.endswith('\n') or not text else '\n') + f'{name}\n', encoding='utf-8')
+        end = '' if text.endswith('\n') or not text else '\n'
+        file.write_text(f'{text}{end}{name}\n', encoding='utf-8')
 
 
 def forget(name):

@@ -1,0 +1,1 @@
+"""The proofs: each subset of the series applies, compiles and passes its tests."""

@@ -1,0 +1,1 @@
+"""The series, carried to another upstream release."""

@@ -1,0 +1,1 @@
+"""Upstream's releases: which one a tree is pinned to, and their tarballs."""
