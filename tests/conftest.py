@@ -3,16 +3,12 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-TOP = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TOP / 'scripts'), str(TOP / 'bench')]
-
-CACHE = Path(os.environ.get('MILLRACE_CACHE', TOP / 'cache'))
-TREE = os.environ.get('TREE', '10.11')
+from millrace import TOP
+from millrace.upstream import pins
+from support.checkout import CACHE, TREE, Checkout
 
 
 def pytest_collection_modifyitems(items):
@@ -42,36 +38,6 @@ def path_without(directory, *programs):
     return f'{directory}:{os.environ["PATH"]}'
 
 
-class Checkout:
-    """A copy of the project in a directory of its own, free to be broken."""
-
-    def __init__(self, path):
-        self.path = path
-        self.cache = CACHE
-        for name in ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'tarball', 'keys', 'patches', 'profiles',
-                     'scripts', 'trees'):
-            source = TOP / name
-            if source.is_dir():
-                shutil.copytree(source, path / name, ignore=shutil.ignore_patterns('__pycache__'))
-            else:
-                shutil.copy2(source, path / name)
-
-    def run(self, *command, prefix=(), **variables):
-        """Runs a command of the copy: its exit status and all that it printed."""
-        env = {key: value for key, value in os.environ.items()
-               if key not in ('PATCHES', 'VERSION', 'TARBALL', 'SHA256', 'MAKEFLAGS', 'MAKELEVEL', 'MFLAGS')}
-        env.update({'MILLRACE_CACHE': str(self.cache), 'TREE': TREE, **variables})
-        done = subprocess.run([*prefix, *map(str, command)], cwd=self.path, env=env, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
-        return done.returncode, done.stdout + done.stderr
-
-    def write(self, name, text):
-        """Writes a file of the copy."""
-        target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding='utf-8')
-
-
 @pytest.fixture
 def checkout(tmp_path):
     """A copy of the project."""
@@ -81,10 +47,9 @@ def checkout(tmp_path):
 
 
 def release():
-    """VERSION and SHA256 as trees/TREE.conf pins them."""
-    lines = (TOP / 'trees' / f'{TREE}.conf').read_text().splitlines()
-    pairs = dict(line.split('=', 1) for line in lines if '=' in line and not line.startswith('#'))
-    return pairs['VERSION'], pairs['SHA256']
+    """VERSION and SHA256 that the tree under test is pinned to."""
+    pin = pins.read(TREE)
+    return pin['VERSION'], pin['SHA256']
 
 
 @pytest.fixture(scope='session')

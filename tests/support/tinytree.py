@@ -7,10 +7,11 @@ must print.
 import hashlib
 import io
 import os
+import shutil
 import tarfile
 import time
 
-from patchmaker import PatchMaker
+from support.patchmaker import PatchMaker
 
 VERSION = '1.0.0'
 FILES = {
@@ -75,10 +76,13 @@ def tiny(checkout, cache):
     (cache / f'{tarball.name}.asc').touch()
     (cache / f'{tarball.name}.verified').write_text(f'{sha256}\n')
     os.utime(tarball, (time.time() - 60, time.time() - 60))
-    for conf in (checkout.path / 'trees').iterdir():
-        conf.unlink()
-    checkout.write('trees/tiny.conf', f'VERSION={VERSION}\nSHA256={sha256}\nSIGNED_BY=nobody\nARCHIVE=\nDEBIAN_SOURCE=\n'
-                                      'DEBIAN_SUITES=\nREVISION=1\nDATE=2026-11-21\n')
+    for tree in (checkout.path / 'trees').iterdir():
+        if tree.is_dir():
+            shutil.rmtree(tree)
+    checkout.write('trees/default', 'tiny\n')
+    checkout.write('trees/tiny/pin.conf',
+                   f'VERSION={VERSION}\nSHA256={sha256}\nSIGNED_BY=nobody\nARCHIVE=\n'
+                   'DEBIAN_SOURCE=\nDEBIAN_SUITES=\nREVISION=1\nDATE=2026-11-21\n')
     checkout.write('patches/tiny/.keep', '')
     vanilla = cache / 'vanilla'
     for path, text in FILES.items():

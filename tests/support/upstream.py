@@ -30,17 +30,18 @@ class Upstream:
     def __init__(self, checkout, path, tree):
         self.checkout, self.tree, self.archive = checkout, tree, path / 'archive'
         self.archive.mkdir()
-        for conf in (checkout.path / 'trees').iterdir():
-            if conf.stem != tree:
-                conf.unlink()
-                shutil.rmtree(checkout.path / 'patches' / conf.stem)
+        for other in (checkout.path / 'trees').iterdir():
+            if other.is_dir() and other.name != tree:
+                shutil.rmtree(other)
+                shutil.rmtree(checkout.path / 'patches' / other.name)
+        checkout.write('trees/default', f'{tree}\n')
         self.gpg = ['gpg', '--homedir', path / 'gnupg', '--batch', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '']
         self.home = path / 'gnupg'
         self.home.mkdir(mode=0o700)
         subprocess.run([*self.gpg, '--quick-generate-key', 'Upstream <upstream@example.org>', 'ed25519'], check=True)
         listing = subprocess.run([*self.gpg, '--with-colons', '--list-keys'], check=True, capture_output=True, text=True).stdout
         key = subprocess.run([*self.gpg, '--armor', '--export'], check=True, capture_output=True, text=True).stdout
-        checkout.write('keys/mariadb.asc', key)
+        checkout.write('trees/upstream.asc', key)
         self.server = serve(self.archive)
         self.set('SIGNED_BY', re.search(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[1])
         self.set('ARCHIVE', f'http://127.0.0.1:{self.server.server_port}/mariadb-@VERSION@/source/mariadb-@VERSION@.tar.gz')
@@ -49,12 +50,12 @@ class Upstream:
 
     def set(self, name, value):
         """Sets a variable of the tree."""
-        conf = self.checkout.path / 'trees' / f'{self.tree}.conf'
+        conf = self.checkout.path / 'trees' / self.tree / 'pin.conf'
         conf.write_text(re.sub(rf'^{name}=.*$', f'{name}={value}', conf.read_text(), flags=re.MULTILINE))
 
     def pins(self):
         """What the tree pins now."""
-        text = (self.checkout.path / 'trees' / f'{self.tree}.conf').read_text()
+        text = (self.checkout.path / 'trees' / self.tree / 'pin.conf').read_text()
         return dict(re.findall(r'^([A-Z0-9_]+)=(.*)$', text, re.MULTILINE))
 
     def release(self, version, files, inside=None, sign=True):

@@ -1,0 +1,1 @@
+"""What the tests share: checkouts to break, small upstreams, patches made of edits."""

@@ -1,0 +1,44 @@
+"""Copies of the checkout, free to be broken, and running their commands."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from millrace import TOP
+from millrace.upstream import pins
+
+CACHE = Path(os.environ.get('MILLRACE_CACHE') or TOP / 'cache')
+TREE = os.environ.get('TREE') or pins.default_tree()
+# what a copy has: all that the commands under test read
+PARTS = ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'patches', 'scripts',
+         'trees')
+# variables of the caller's that would change what a command of the copy does
+REACHES_IN = ('PATCHES', 'VERSION', 'TARBALL', 'SHA256', 'MAKE', 'MFLAGS', 'GIT_', 'QUILT_', 'CDPATH')
+
+
+class Checkout:
+    """A copy of the project in a directory of its own, free to be broken."""
+
+    def __init__(self, path):
+        self.path = path
+        self.cache = CACHE
+        for name in PARTS:
+            source = TOP / name
+            if source.is_dir():
+                shutil.copytree(source, path / name, ignore=shutil.ignore_patterns('__pycache__'))
+            else:
+                shutil.copy2(source, path / name)
+
+    def run(self, *command, prefix=(), **variables):
+        """Runs a command of the copy: its exit status and all that it printed."""
+        env = {key: value for key, value in os.environ.items() if not key.startswith(REACHES_IN)}
+        env.update({'MILLRACE_CACHE': str(self.cache), 'TREE': TREE, **variables})
+        done = subprocess.run([*prefix, *map(str, command)], cwd=self.path, env=env, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def write(self, name, text):
+        """Writes a file of the copy."""
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding='utf-8')
