@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Where upstream's releases are to be had, for build/fetch and scripts/upstream-watch:
-# the release archive, and the Debian source packages of the mirrors that this
-# machine uses.  Sourced after lib.sh.
+# Where upstream's releases are to be had, for build/fetch and scripts/upstream-watch: the
+# release archive, and the Debian source packages of the mirrors that this machine uses.
+# Sourced after context.sh, once `context` has set what the tree is built from.
 #
 #   archive_download VERSION DIR     tarball and signature as DIR/archive and DIR/archive.asc
 #   archive_releases                 the releases of the tree's line
