@@ -27,23 +27,27 @@ done
 unset name
 
 # The real path: CMake and the compiler see only that one.
-TOP=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
+TOP=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
 . "$TOP/build/lib/say.sh"
 
-# What the context is made from.  A step that another one has called finds it made already.
+# The context is made once: a step that another step calls finds it in the environment, and takes
+# it if the variables that it was made from are the same.
 _asked() {
-    printf '%s|' "$TOP" "${TREE:-}" "${PATCHES-all}" "${VERSION:-}" "${SHA256:-}" "${PROFILE:-}" \
-        "${MILLRACE_CACHE:-}"
+    printf -v asked '%s|' "$TOP" "${TREE:-}" "${PATCHES-all}" "${VERSION:-}" "${SHA256:-}" \
+        "${PROFILE:-}" "${MILLRACE_CACHE:-}"
 }
 
 context() {
-    if [ "${MILLRACE_CONTEXT_OF:-}" != "$(_asked)" ]; then
+    local asked
+    _asked
+    if [ "${MILLRACE_CONTEXT_OF:-}" != "$asked" ]; then
         MILLRACE_CONTEXT=$("$TOP/scripts/python" -m millrace.context) || exit 1
     fi
     eval "$MILLRACE_CONTEXT"
-    # a path that is relative to the caller's directory is not to the steps'
+    # absolute, for steps that work in another directory
     MILLRACE_CACHE=$CACHE
-    MILLRACE_CONTEXT_OF=$(_asked)
+    _asked
+    MILLRACE_CONTEXT_OF=$asked
     export MILLRACE_CONTEXT MILLRACE_CONTEXT_OF MILLRACE_CACHE TREE VERSION SHA256 RELEASE \
         SOURCE_DATE_EPOCH
 }
