@@ -1,10 +1,11 @@
 """The edits in a patched source that no patch holds.
 
-Usage: scripts/python -m millrace.unsaved < PATHS
+Usage: scripts/python -m millrace.unsaved [--drop] < PATHS
 
 Compares these files of the patched source with what upstream and the applied patches make of
 them; build/lib/unsaved calls it with the files that may differ.  Prints those that do, one a
-line, and writes unsaved.diff beside the source.
+line, and writes unsaved.diff beside the source.  With --drop it prints nothing, and puts them
+back to what they should be.
 """
 import fnmatch
 import os
@@ -34,7 +35,7 @@ def is_left(path):
 
 
 def state(file):
-    """What counts of a file: its kind, whether it is executable, its content; None where none is."""
+    """What counts of a file: its kind, whether it is executable, its content; None for none."""
     try:
         mode = os.lstat(file).st_mode
         if stat.S_ISLNK(mode):
@@ -92,8 +93,8 @@ class Expected:
         top = f'mariadb-{self.context.version}'
         done = subprocess.run(
             ['tar', '-xzf', tarball, '-C', place, '--strip-components=1', '--no-same-owner',
-             '--verbatim-files-from', '-T', '-'], input=''.join(f'{top}/{path}\n' for path in paths),
-            text=True, capture_output=True, check=False, env={**os.environ, 'LC_ALL': 'C'})
+             '--verbatim-files-from', '-T', '-'],
+            input=''.join(f'{top}/{path}\n' for path in paths), text=True, capture_output=True, check=False, env={**os.environ, 'LC_ALL': 'C'})
         faults = [line for line in done.stderr.splitlines()
                   if not line.endswith(('Not found in archive', 'due to previous errors'))]
         if faults:
@@ -154,8 +155,17 @@ def write_diff(edited, source, target):
         target.write_bytes(done.stdout)
 
 
-def main(_argv):
-    """Prints the edited ones of the files that standard input lists."""
+def put_back(right, file):
+    """Makes a file what it should be, with a new time, so that ninja compiles it again."""
+    if os.path.lexists(file):
+        file.unlink()
+    if os.path.lexists(right):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(right, file, follow_symlinks=False)
+
+
+def main(argv):
+    """Prints the edited ones of the files that standard input lists, or drops the edits."""
     context = resolve()
     paths = sys.stdin.read().splitlines()
     with tempfile.TemporaryDirectory() as scratch:
@@ -169,6 +179,10 @@ def main(_argv):
             lines.append(described(path, is_now, rights[0]))
         if edited:
             write_diff(edited, context.source, context.work / 'unsaved.diff')
+        if argv == ['--drop']:
+            for path, right in edited.items():
+                put_back(right, context.source / path)
+            return
     print('\n'.join(sorted(lines)), end='\n' if lines else '')
 
 

@@ -1,8 +1,7 @@
-"""A release tree that compiles in a second: an upstream of a few files, with what matters of the real one.
+"""A release tree that compiles in a second: an upstream of a few files, like the real one.
 
-A plugin is any directory of plugin/ with a CMakeLists.txt; a header is generated; one
-file has a warning already; and mysql-test-run.pl runs tests that say what the server
-must print.
+A plugin is any directory of plugin/ with a CMakeLists.txt; a header is generated; one file has a
+warning already; and mysql-test-run.pl runs tests that say what the server must print.
 """
 import hashlib
 import io
@@ -16,7 +15,8 @@ VERSION = '1.0.0'
 FILES = {
     'CMakeLists.txt': '''CMAKE_MINIMUM_REQUIRED(VERSION 3.10)
 PROJECT(tiny C CXX)
-ADD_CUSTOM_COMMAND(OUTPUT ${CMAKE_BINARY_DIR}/generated.h DEPENDS ${CMAKE_SOURCE_DIR}/generated.in
+ADD_CUSTOM_COMMAND(OUTPUT ${CMAKE_BINARY_DIR}/generated.h
+  DEPENDS ${CMAKE_SOURCE_DIR}/generated.in
   COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/generated.in ${CMAKE_BINARY_DIR}/generated.h)
 ADD_CUSTOM_TARGET(generate DEPENDS ${CMAKE_BINARY_DIR}/generated.h)
 INCLUDE_DIRECTORIES(include ${CMAKE_BINARY_DIR})
@@ -48,13 +48,15 @@ int main()
 int other() { return shared(); }
 ''',
     'sql/none.h': 'included by nobody\n',
+    '.hidden': 'included by nobody, and hidden\n',
     'mysql-test/mysql-test-run.in': r'''my $said= `@CMAKE_BINARY_DIR@/server`;
 for my $test (grep { !/^--/ } @ARGV)
 {
   my ($suite, $name)= split /\./, $test;
   open my $file, '<', "@CMAKE_SOURCE_DIR@/mysql-test/suite/$suite/t/$name.test" or die;
   chomp(my $wanted= <$file>);
-  printf "%-40s w1 [ %s ]  1\n", $test, $wanted eq 'skip' ? 'skipped' : index($said, $wanted) >= 0 ? 'pass' : 'fail';
+  printf "%-40s w1 [ %s ]  1\n", $test,
+    $wanted eq 'skip' ? 'skipped' : index($said, $wanted) >= 0 ? 'pass' : 'fail';
 }
 ''',
     'mysql-test/suite/innodb/t/old.test': 'shared\n',
