@@ -214,6 +214,22 @@ def test_a_copied_checkout_has_its_own_patches(small, tmp_path, how):
     assert 'used = 5' in (source(small) / 'sql/main.cc').read_text()
 
 
+def test_the_tarballs_server_finds_its_directory(checkout, tmp_path):
+    """By whatever path it is called, with blanks and behind links."""
+    place = tmp_path / 'a place'
+    for name in ('bin', 'libexec'):
+        (place / name).mkdir(parents=True)
+    shutil.copy(checkout.path / 'build/lib/tarball/mariadbd', place / 'bin')
+    (place / 'libexec/mariadbd').write_text('#!/bin/sh\necho "$MY_BASEDIR_VERSION $*"\n')
+    (place / 'libexec/mariadbd').chmod(0o755)
+    (tmp_path / 'link').symlink_to(place / 'bin/mariadbd')
+    for command, directory in (('./mariadbd', place / 'bin'), ('bin/mariadbd', place),
+                               (place / 'bin/mariadbd', '/'), ('./link', tmp_path)):
+        done = subprocess.run([command, '--help'], cwd=directory, text=True, check=True,
+                              capture_output=True, env={**os.environ, 'CDPATH': '.:/tmp'})
+        assert done.stdout == f'{place} --help\n'
+
+
 def test_a_work_directory_behind_a_link(small, tmp_path):
     """On another disk, say."""
     (small.path / 'work').rename(tmp_path / 'disk')

@@ -424,10 +424,11 @@ def test_the_source_packages_carry_the_profiles(trained, checkout, tmp_path):
     assert (debian / 'profiles' / names[0]).read_bytes() == archive.read_bytes()
     for name in ('compiler/with-profile', 'compiler/profiled', 'cmake/configure'):
         assert os.access(debian / name, os.X_OK), name
-    # as debian/rules calls it
+    # as debian/rules calls it; a cd that searches CDPATH prints where it went
     done = subprocess.run('sh debian/compiler/with-profile builddir-deb debian/profiles/*.tar.xz',
                           shell=True, cwd=unpacked, text=True, capture_output=True, check=True,
-                          env={**os.environ, 'PROFILE': '', 'MILLRACE_LAUNCHER': ''})
+                          env={**os.environ, 'PROFILE': '', 'MILLRACE_LAUNCHER': '',
+                               'CDPATH': '.'})
     assert f'sh;{debian}/compiler/profiled;' in done.stdout
 
     assert {'with-profile', 'profiled', 'configure', 'components', *names} <= set(listed(src_rpm))
