@@ -54,7 +54,7 @@ check-fast: setup-tests ## run the tests that need no compiled server
 	@$(PYTEST) tests/fast
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint
-prove: setup-tests      ## apply and compile every subset, for all trees or TREE=; TESTS=1: test them
+prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
 	@scripts/prove $(if $(TESTS),$(if $(filter missing,$(TESTS)),--missing,--tests)) $(PROVEN)
 reproduce: packages     ## build the packages again elsewhere and compare the bytes
 	@scripts/reproduce

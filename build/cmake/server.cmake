@@ -50,8 +50,10 @@ endif()
 # Thin archives: the static libraries name the objects instead of copying them, which
 # saves a third of a build directory.  None of them is in a package.
 foreach(language C CXX)
-  set(CMAKE_${language}_ARCHIVE_CREATE "<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
-  set(CMAKE_${language}_ARCHIVE_APPEND "<CMAKE_AR> qT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
+  set(CMAKE_${language}_ARCHIVE_CREATE
+      "<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
+  set(CMAKE_${language}_ARCHIVE_APPEND
+      "<CMAKE_AR> qT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
 endforeach()
 
 # System libraries, as the distribution's own package has them.
