@@ -3,7 +3,6 @@ import os
 import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 from millrace import TOP
@@ -12,14 +11,14 @@ from support.checkout import CACHE, TREE, Checkout
 
 
 def pytest_collection_modifyitems(items):
-    """The fast tests first; then those that take longest, so that the processes end together."""
+    """Puts the fast tests first, then those that take longest: the processes end together."""
     order = ['fast', 'server', 'packages', 'bench', 'pages']
     items.sort(key=lambda item: order.index(item.path.parent.name))
 
 
 @pytest.fixture
 def tmp_path(tmp_path):
-    """pytest's, given back at once: an unpacked source is 700 MB, and pytest keeps three runs."""
+    """pytest's, removed at once: an unpacked source is 700 MB, and pytest keeps three runs."""
     yield tmp_path
     shutil.rmtree(tmp_path, ignore_errors=True)
 
@@ -30,7 +29,7 @@ def heed_interrupts():
 
 
 def path_without(directory, *programs):
-    """A PATH on which these programs do nothing but fail: what succeeds with it has not used them."""
+    """A PATH on which these programs fail, so that what succeeds with it has not used them."""
     directory.mkdir()
     for name in programs:
         (directory / name).write_text(f'#!/bin/sh\necho "{name} was run" >&2\nexit 125\n')

@@ -3,5 +3,5 @@
 
 set(INSTALL_LAYOUT STANDALONE CACHE STRING "")
 set(INSTALL_SCRIPTDIR bin CACHE STRING "")
-# bin/mariadbd finds the directory and starts this one, see tarball/mariadbd
+# bin/mariadbd (build/lib/tarball/mariadbd) finds the directory and starts this one
 set(INSTALL_SBINDIR libexec CACHE STRING "")

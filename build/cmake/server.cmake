@@ -34,7 +34,7 @@ foreach(language C CXX)
 endforeach()
 
 # bison writes the full names of its files into the parser.  gcc knows a static function,
-# whose counts a profile has, by its file's name too, so these are what profiled-compiler
+# whose counts a profile has, by its file's name too, so these are what build/compiler/profiled
 # makes of the others, relative to the build directory.  The grammar's is sql_yacc.yy, as
 # upstream says in myskel.m4, and bison takes the first map that fits.  bison before 3.7 has
 # no maps: its parser is compiled as without a profile.
@@ -50,8 +50,10 @@ endif()
 # Thin archives: the static libraries name the objects instead of copying them, which
 # saves a third of a build directory.  None of them is in a package.
 foreach(language C CXX)
-  set(CMAKE_${language}_ARCHIVE_CREATE "<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
-  set(CMAKE_${language}_ARCHIVE_APPEND "<CMAKE_AR> qT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
+  set(CMAKE_${language}_ARCHIVE_CREATE
+      "<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
+  set(CMAKE_${language}_ARCHIVE_APPEND
+      "<CMAKE_AR> qT <TARGET> <LINK_FLAGS> <OBJECTS>" CACHE STRING "")
 endforeach()
 
 # System libraries, as the distribution's own package has them.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Where upstream's releases are to be had, for build/fetch and scripts/upstream-watch:
-# the release archive, and the Debian source packages of the mirrors that this
-# machine uses.  Sourced after lib.sh.
+# Where upstream's releases are to be had, for build/fetch and scripts/upstream-watch: the
+# release archive, and the Debian source packages of the mirrors that this machine uses.
+# Sourced after context.sh, once `context` has set what the tree is built from.
 #
 #   archive_download VERSION DIR     tarball and signature as DIR/archive and DIR/archive.asc
 #   archive_releases                 the releases of the tree's line
@@ -26,13 +26,14 @@ archive_download() {
 archive_releases() {
     local parent=${ARCHIVE%%@VERSION@*} listing
     listing=$("${CURL[@]}" --silent "${parent%/*}/") || return 1
-    grep -oE "${parent##*/}${VERSION%.*}\.[0-9]+" <<< "$listing" | sed "s|^${parent##*/}||" | sort -uV
+    grep -oE "${parent##*/}${VERSION%.*}\.[0-9]+" <<< "$listing" \
+        | sed "s|^${parent##*/}||" | sort -uV
 }
 
 # The Debian mirrors that this machine's apt uses, with the source indexes of the
 # suites that have the tree's releases; its own configuration stays as it is.
 debian_open() {
-    local apt=$1 uri suite
+    local apt=$1 uri suite keys=/usr/share/keyrings/debian-archive-keyring.gpg
     APT_DIR=$apt
     mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/source"
     apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null \
@@ -48,7 +49,7 @@ debian_open() {
                 *-security/:*-security) ;;
                 *-security/:* | *:*-security) continue ;;
             esac
-            echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main"
+            echo "deb-src [signed-by=$keys] $uri $suite main"
         done
     done < "$apt/mirrors" > "$apt/sources.list"
     APT=(-qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
@@ -58,7 +59,8 @@ debian_open() {
 }
 
 debian_versions() {
-    apt-cache "${APT[@]}" showsrc "$DEBIAN_SOURCE" 2>/dev/null | sed -n 's/^Version: //p' | sort -uV
+    apt-cache "${APT[@]}" showsrc "$DEBIAN_SOURCE" 2>/dev/null \
+        | sed -n 's/^Version: //p' | sort -uV
 }
 
 debian_download() {
@@ -69,7 +71,8 @@ debian_download() {
         return 1
     fi
     mkdir -p "$2/source"
-    (cd "$2/source" && apt-get "${APT[@]}" source --download-only "$DEBIAN_SOURCE=$version") || return 1
+    (cd "$2/source" && apt-get "${APT[@]}" source --download-only "$DEBIAN_SOURCE=$version") \
+        || return 1
     mv "$2"/source/*.orig.tar.gz "$2/archive"
     mv "$2"/source/*.orig.tar.gz.asc "$2/archive.asc"
 }

@@ -90,7 +90,8 @@ make_root() {
 
 # apt ARGUMENT...: in $root; its output only where it fails
 apt() {
-	enter "$root" apt-get -qy --no-install-recommends -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 "$@" </dev/null >"$scratch/apt.log" 2>&1 || {
+	enter "$root" apt-get -qy --no-install-recommends -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 \
+		"$@" </dev/null >"$scratch/apt.log" 2>&1 || {
 		tail -n 25 "$scratch/apt.log" | sed 's/^/  | /'
 		return 1
 	}
@@ -155,7 +156,8 @@ mkdir -p "$archives/partial"
 exec 9> "$cache/lock"
 flock 9
 if [ ! -f "$base" ]; then
-	sources=$(grep -lsE "(^|[[:space:]])$suite([[:space:]]|$)" /etc/apt/sources.list /etc/apt/sources.list.d/* || true)
+	sources=$(grep -lsE "(^|[[:space:]])$suite([[:space:]]|$)" \
+		/etc/apt/sources.list /etc/apt/sources.list.d/* || true)
 	[ -n "$sources" ] ||
 		fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
 	# shellcheck disable=SC2086
@@ -173,18 +175,21 @@ conf=$root/etc/mysql/mariadb.conf.d
 apt update || fail "apt-get update failed in the clean root" "is there a network?"
 check "fresh: apt installs all packages, noninteractively" install server client common backup test
 check "fresh: the unit is enabled" enabled
-line=$(enter "$root" dpkg-query -W -f '${Version}' millrace-server | sed 's/^[0-9]*:\([0-9]*\.[0-9]*\).*/\1/')
+line=$(enter "$root" dpkg-query -W -f '${Version}' millrace-server \
+	| sed 's/^[0-9]*:\([0-9]*\.[0-9]*\).*/\1/')
 
 fresh_server() {
 	with_server <<-'EOF'
 		sql "SELECT @@version_comment" | grep -q ^Millrace
-		is 1 "SELECT COUNT(*) FROM information_schema.engines WHERE engine = 'InnoDB' AND support = 'DEFAULT'"
+		is 1 "SELECT COUNT(*) FROM information_schema.engines
+			WHERE engine = 'InnoDB' AND support = 'DEFAULT'"
 		is root@localhost "SELECT USER()"
 		is 127.0.0.1 "SELECT @@bind_address"
 		is utf8mb4 "SELECT @@character_set_server"
 		is ON "SELECT IF(@@innodb_use_native_aio, 'ON', 'OFF')"
 		is 0 "SELECT COUNT(*) FROM mysql.global_priv WHERE user = ''"
-		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'first')"
+		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20));
+			INSERT INTO d.t VALUES (1, 'first')"
 		# another user of the machine is not root of the databases
 		refused su -s /bin/sh nobody -c "mariadb -u root -e 'SELECT 1'"
 	EOF
@@ -213,17 +218,21 @@ full_server() {
 		is 1 "SELECT COUNT(*) > 100 FROM performance_schema.setup_instruments"
 		grep -E "Using (io_uring|liburing|Linux native AIO)" /var/lib/mysql/error.log
 		# compression providers
-		is 5 "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
+		is 5 "SELECT COUNT(*) FROM information_schema.plugins
+			WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
 		for algorithm in zlib lz4 lzo lzma bzip2 snappy; do
-			sql "SET GLOBAL innodb_compression_algorithm = $algorithm; CREATE TABLE d.$algorithm (a TEXT) page_compressed = 1;
-				INSERT INTO d.$algorithm SELECT REPEAT('a', 1000) FROM mysql.help_topic; FLUSH TABLES d.$algorithm FOR EXPORT"
+			sql "SET GLOBAL innodb_compression_algorithm = $algorithm;
+				CREATE TABLE d.$algorithm (a TEXT) page_compressed = 1;
+				INSERT INTO d.$algorithm SELECT REPEAT('a', 1000) FROM mysql.help_topic;
+				FLUSH TABLES d.$algorithm FOR EXPORT"
 		done
 		for engine in archive blackhole federatedx sphinx; do
 			sql "INSTALL SONAME 'ha_$engine'"
 		done
 		# TLS and a password
 		sql "CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL"
-		mariadb -h 127.0.0.1 -u tls -psecret --ssl -e "SHOW STATUS LIKE 'Ssl_cipher'" | grep -E 'Ssl_cipher.*(TLS|AES)'
+		mariadb -h 127.0.0.1 -u tls -psecret --ssl -e "SHOW STATUS LIKE 'Ssl_cipher'" \
+			| grep -E 'Ssl_cipher.*(TLS|AES)'
 		# PAM, through the setuid helper and the client's plugin "dialog"
 		useradd --password "$(openssl passwd -6 word)" pamuser
 		printf 'auth required pam_unix.so\naccount required pam_unix.so\n' >/etc/pam.d/mariadb
@@ -243,7 +252,8 @@ check "fresh: restart, AIO, TLS, PAM, providers, engines, performance_schema, ba
 # parsec is of 11.6; the distribution's libmariadb3 may be older and not know it
 parsec() {
 	with_server <<-'EOF'
-		sql "INSTALL SONAME 'auth_parsec'; CREATE USER p@localhost IDENTIFIED VIA parsec USING PASSWORD('secret')"
+		sql "INSTALL SONAME 'auth_parsec';
+			CREATE USER p@localhost IDENTIFIED VIA parsec USING PASSWORD('secret')"
 		mariadb -u p -psecret -e "SELECT USER()" | grep p@localhost
 		refused mariadb -u p -pwrong -e "SELECT 1"
 	EOF
@@ -262,8 +272,9 @@ check "fresh: data and configuration stay, the program is gone" \
 	test -d "$root/var/lib/mysql/d" -a -f "$conf/50-server.cnf" -a ! -e "$root/usr/sbin/mariadbd"
 check "fresh: apt purges everything" apt purge 'millrace-*'
 check "fresh: the databases are still there" test -f "$root/var/lib/mysql/d/t.ibd"
-left=$(cd "$root" && find etc usr var/lib -path var/lib/mysql -prune -o -path var/lib/dpkg -prune -o \
-	\( -iname '*millrace*' -o -name '50-*.cnf' -o -name 'provider_*' -o -name debian-start -o -name 'mariadb*.service*' \) -print)
+left=$(cd "$root" && find etc usr var/lib -path var/lib/mysql -prune \
+	-o -path var/lib/dpkg -prune -o \( -iname '*millrace*' -o -name '50-*.cnf' \
+	-o -name 'provider_*' -o -name debian-start -o -name 'mariadb*.service*' \) -print)
 check "fresh: nothing else is left" test -z "$left"
 [ -z "$left" ] || echo "$left"
 
@@ -285,7 +296,8 @@ cp "$conf/50-server.cnf" "$scratch/edited.cnf"
 theirs_write() {
 	with_server <<-'EOF'
 		is 77 "SELECT @@max_connections"
-		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'theirs')"
+		sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20));
+			INSERT INTO d.t VALUES (1, 'theirs')"
 	EOF
 }
 check "exchange: the distribution's server writes" theirs_write
@@ -296,12 +308,14 @@ ours() {
 		is 77 "SELECT @@max_connections"
 		is theirs "SELECT b FROM d.t WHERE a = 1"
 		sql "REPLACE INTO d.t VALUES (2, 'ours')"
-		is 5 "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
+		is 5 "SELECT COUNT(*) FROM information_schema.plugins
+			WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
 	EOF
 }
 exchanged() {
 	installed millrace-server && ! installed mariadb-server && ! installed mariadb-server-core &&
-		installed millrace-client && ! installed mariadb-client && ! installed mariadb-plugin-provider-lz4
+		installed millrace-client && ! installed mariadb-client \
+			&& ! installed mariadb-plugin-provider-lz4
 }
 kept() {
 	cmp "$conf/50-server.cnf" "$scratch/edited.cnf" && ! compgen -G "$conf/*.kept-by-*" >&2
@@ -345,7 +359,8 @@ refused() {
 if dpkg --compare-versions "$line" lt "$theirs_line"; then
 	data_sums >"$scratch/data"
 	check "downgrade: ours is refused, with the reason, and the data are as they were" refused
-	# their provider, too, whose configuration stayed when apt took it away for ours: mariadb-server recommends it
+	# their provider, too, whose configuration stayed when apt took it away for ours:
+	# mariadb-server recommends it
 	check "downgrade: apt installs theirs again" \
 		apt -o Dpkg::Options::=--force-confold install mariadb-server mariadb-plugin-provider-lz4
 	check "downgrade: the edited 50-server.cnf is as it was" kept
@@ -353,10 +368,12 @@ if dpkg --compare-versions "$line" lt "$theirs_line"; then
 	exit "$failed"
 fi
 
-check "exchange: apt installs ours for theirs, noninteractively" install server client common backup
+check "exchange: apt installs ours for theirs, noninteractively" \
+	install server client common backup
 check "exchange: ours for theirs, package by package" exchanged
 check "exchange: the edited 50-server.cnf is as it was" kept
-check "exchange: an unedited file is now ours" not grep -q 'mysql client library' "$conf/50-client.cnf"
+check "exchange: an unedited file is now ours" \
+	not grep -q 'mysql client library' "$conf/50-client.cnf"
 check "exchange: the unit is enabled" enabled
 check "exchange: data and settings are there, and it writes" ours
 
@@ -370,7 +387,8 @@ if [ "$line" != "$theirs_line" ]; then
 fi
 
 # an edited file that changes with the package is dpkg's question then; see README.Debian
-check "back: apt installs theirs for ours" apt -o Dpkg::Options::=--force-confold install mariadb-server
+check "back: apt installs theirs for ours" \
+	apt -o Dpkg::Options::=--force-confold install mariadb-server
 check "back: theirs for ours" back
 check "back: the edited 50-server.cnf is as it was" kept
 check "back: data and settings are there" theirs_again

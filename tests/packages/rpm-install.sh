@@ -31,7 +31,8 @@ esac
 dist=$(realpath "$1")
 mapfile -t packages < <(find "$dist" -maxdepth 1 -name 'millrace-*.rpm' ! -name '*.src.rpm' \
     ! -name '*-debuginfo-*' | sort)
-[ ${#packages[@]} -eq 5 ] || fail "$1 has ${#packages[@]} of the five packages server, client, backup, common, test" \
+[ ${#packages[@]} -eq 5 ] \
+    || fail "$1 has ${#packages[@]} of the five packages server, client, backup, common, test" \
     "make rpm"
 [ "$(id -u)" = 0 ] || fail "a clean root can only be made by root" "sudo $0 $1"
 for program in rpm rpmbuild mmdebstrap openssl; do
@@ -115,18 +116,23 @@ make_root() {
     local include sources libraries
     # whole, as whoever stops reading from a pipe kills the writer, and pipefail the script
     libraries=$(ldconfig -p)
-    include=$(rpm -qp --requires "${packages[@]}" | sed -n 's/^\(lib[^(]*\.so\.[^(]*\)(.*/\1/p' | sort -u \
+    include=$(rpm -qp --requires "${packages[@]}" \
+        | sed -n 's/^\(lib[^(]*\.so\.[^(]*\)(.*/\1/p' | sort -u \
         | while read -r soname; do
             awk -v so="$soname" '$1 == so { print $NF; exit }' <<< "$libraries"
         done | while read -r path; do
-            dpkg-query -S "$path" 2> /dev/null || dpkg-query -S "/usr$path" 2> /dev/null || dpkg-query -S "*/${path##*/}"
+            dpkg-query -S "$path" 2> /dev/null || dpkg-query -S "/usr$path" 2> /dev/null \
+                || dpkg-query -S "*/${path##*/}"
         done | cut -d: -f1 | sort -u | paste -sd, -)
     include=iproute2,libmariadb3,netbase,openssl,passwd,patch,perl,util-linux,libdbi-perl,$include
-    if [ "$include" != "$(cat "$cache/$suite.include" 2> /dev/null)" ] || [ ! -f "$cache/base-$suite.tar" ]; then
-        sources=$(grep -lswE "$suite" /etc/apt/sources.list /etc/apt/sources.list.d/*) || [ -n "$sources" ] \
+    if [ "$include" != "$(cat "$cache/$suite.include" 2> /dev/null)" ] \
+        || [ ! -f "$cache/base-$suite.tar" ]; then
+        sources=$(grep -lswE "$suite" /etc/apt/sources.list /etc/apt/sources.list.d/*) \
+            || [ -n "$sources" ] \
             || fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
         # shellcheck disable=SC2086
-        mmdebstrap --mode=root --variant=minbase --include="$include" --quiet --aptopt='Acquire::Retries "3"' \
+        mmdebstrap --mode=root --variant=minbase --include="$include" --quiet \
+            --aptopt='Acquire::Retries "3"' \
             "$suite" "$scratch/base.tar" $sources \
             || fail "mmdebstrap $suite failed" "is there a network?"
         mv "$scratch/base.tar" "$cache/base-$suite.tar"
@@ -143,8 +149,10 @@ make_root() {
 requirements() {
     local missing name libraries status=0
     libraries=$(enter ldconfig -p)
-    missing=$(in_root -i --test "${packages[@]}" 2>&1) && { echo "nothing was missing?"; return 1; }
-    echo "$missing" | sed -n 's/^[[:space:]]*\(.*\) is needed by .*/\1/p' | sort -u > "$scratch/missing"
+    missing=$(in_root -i --test "${packages[@]}" 2>&1) \
+        && { echo "nothing was missing?"; return 1; }
+    echo "$missing" | sed -n 's/^[[:space:]]*\(.*\) is needed by .*/\1/p' | sort -u \
+        > "$scratch/missing"
     [ -s "$scratch/missing" ] || { echo "$missing"; return 1; }
     while read -r name _; do
         case $name in
@@ -213,7 +221,8 @@ first_start() {
         is root@localhost "SELECT USER()"
         ! runuser -u nobody -- mariadb -u root -e 'SELECT 1'
         grep -E 'Using (io_uring|liburing|Linux native AIO)' /var/log/mariadb/mariadb.log
-        sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20)); INSERT INTO d.t VALUES (1, 'first')"
+        sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20));
+            INSERT INTO d.t VALUES (1, 'first')"
 EOF
 }
 
@@ -221,20 +230,27 @@ second_start() {
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
         -keyout "$root/tmp/key.pem" -out "$root/tmp/cert.pem" 2> /dev/null || return
     chmod 644 "$root/tmp/key.pem"
-    printf '[mysqld]\nssl_cert=/tmp/cert.pem\nssl_key=/tmp/key.pem\n' > "$root/etc/my.cnf.d/test.cnf"
+    printf '[mysqld]\nssl_cert=/tmp/cert.pem\nssl_key=/tmp/key.pem\n' \
+        > "$root/etc/my.cnf.d/test.cnf"
     with_server << 'EOF'
         is first "SELECT b FROM d.t WHERE a = 1"
-        is 5 "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
+        is 5 "SELECT COUNT(*) FROM information_schema.plugins
+            WHERE plugin_name LIKE 'provider%' AND plugin_status = 'ACTIVE'"
         is YES "SELECT @@have_ssl"
         sql "CREATE USER tls@'%' IDENTIFIED BY 'secret' REQUIRE SSL"
-        mariadb -h 127.0.0.1 -u tls -psecret --ssl -e "SHOW STATUS LIKE 'Ssl_cipher'" | grep -E 'Ssl_cipher.*(TLS|AES)'
-        for engine in archive blackhole federatedx sphinx; do sql "INSTALL SONAME 'ha_$engine'"; done
+        mariadb -h 127.0.0.1 -u tls -psecret --ssl -e "SHOW STATUS LIKE 'Ssl_cipher'" \
+            | grep -E 'Ssl_cipher.*(TLS|AES)'
+        for engine in archive blackhole federatedx sphinx; do
+            sql "INSTALL SONAME 'ha_$engine'"
+        done
         # PAM, through the setuid program and the plugin of the distribution's connector
         useradd --password "$(openssl passwd -6 word)" pamuser
         printf 'auth required pam_unix.so\naccount required pam_unix.so\n' > /etc/pam.d/mariadb
-        sql "INSTALL SONAME 'auth_pam'; CREATE USER pamuser@localhost IDENTIFIED VIA pam USING 'mariadb'"
+        sql "INSTALL SONAME 'auth_pam';
+            CREATE USER pamuser@localhost IDENTIFIED VIA pam USING 'mariadb'"
         plugins=$(dirname "$(find /usr/lib -name dialog.so)")
-        mariadb --plugin-dir="$plugins" -u pamuser -pword -e "SELECT USER()" | grep pamuser@localhost
+        mariadb --plugin-dir="$plugins" -u pamuser -pword -e "SELECT USER()" \
+            | grep pamuser@localhost
         ! mariadb --plugin-dir="$plugins" -u pamuser -pwrong -e "SELECT 1"
         mariadb-backup --backup --target-dir=/tmp/backup
         mariadb-backup --prepare --target-dir=/tmp/backup
@@ -254,12 +270,14 @@ later_line() {
 }
 
 suite_test() {
-    enter runuser -u mysql -- sh -c 'cd /usr/share/m*-test && perl ./mtr --vardir=/tmp/mtr main.1st innodb.innodb_bug30423'
+    enter runuser -u mysql -- sh -c \
+        'cd /usr/share/m*-test && perl ./mtr --vardir=/tmp/mtr main.1st innodb.innodb_bug30423'
 }
 
 edited_stays() {
     in_root -U --nodeps --replacepkgs "${packages[@]}" && grep -q max_connections "$conf" \
-        && [ "$(stat -c %a:%u "$root/usr/lib64/mariadb/plugin/auth_pam_tool_dir/auth_pam_tool")" = 4750:0 ] \
+        && tool=$root/usr/lib64/mariadb/plugin/auth_pam_tool_dir/auth_pam_tool \
+        && [ "$(stat -c %a:%u "$tool")" = 4750:0 ] \
         && ! in_root -V --nodeps --nomtime millrace-server | grep -v ' c /'
 }
 
@@ -289,9 +307,12 @@ check "the test suite runs from its package" suite_test
 check "installed again: edited configuration stays, files verify" edited_stays
 check "removed" removed
 check "data and edited configuration stay" data_stays
-left=$(cd "$root" && find . -xdev ! -path './var/*' ! -path './tmp/*' | sort | comm -13 "$scratch/before" - \
-    | grep -vxF -e ./etc/my.cnf.d -e ./etc/my.cnf.d/mariadb-server.cnf.rpmsave -e ./etc/my.cnf.d/mariadb-server.cnf.rpmnew -e ./etc/my.cnf.d/test.cnf \
-        -e ./etc/pam.d/mariadb -e ./usr/lib/sysusers.d -e ./usr/lib64/security -e ./usr/share/licenses \
+left=$(cd "$root" && find . -xdev ! -path './var/*' ! -path './tmp/*' | sort \
+    | comm -13 "$scratch/before" - \
+    | grep -vxF -e ./etc/my.cnf.d -e ./etc/my.cnf.d/mariadb-server.cnf.rpmsave \
+        -e ./etc/my.cnf.d/mariadb-server.cnf.rpmnew -e ./etc/my.cnf.d/test.cnf \
+        -e ./etc/pam.d/mariadb -e ./usr/lib/sysusers.d -e ./usr/lib64/security \
+        -e ./usr/share/licenses \
     | grep -vE '^\./etc/(passwd|group|shadow|gshadow|sub[ug]id)-?$') || true
 check "nothing else is left" test -z "$left"
 [ -z "$left" ] || printf '  | %s\n' $left

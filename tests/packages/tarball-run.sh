@@ -42,7 +42,8 @@ socket=$scratch/sock
 # the server does not run as root unless it is told to
 as_root=()
 [ "$(id -u)" != 0 ] || as_root=(--user=root)
-trap '[ -z "$server" ] || ! kill "$server" 2> /dev/null || wait "$server" || true; rm -rf "$scratch"' EXIT
+trap '[ -z "$server" ] || ! kill "$server" 2> /dev/null || wait "$server" || true
+      rm -rf "$scratch"' EXIT
 
 check() { # WHAT COMMAND...
     local what=$1
@@ -85,7 +86,8 @@ unpack() {
 
 write() {
     sql "SELECT @@version_comment" | grep ^Millrace \
-        && sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b TEXT) ENGINE=InnoDB; INSERT INTO d.t VALUES (1, 'first')"
+        && sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b TEXT) ENGINE=InnoDB;
+            INSERT INTO d.t VALUES (1, 'first')"
 }
 
 places() {
@@ -95,46 +97,57 @@ places() {
 }
 
 engines() {
-    sql "INSTALL SONAME 'ha_archive'; INSTALL SONAME 'ha_blackhole'; SHOW ENGINES" > "$scratch/engines" || return
-    for engine in InnoDB Aria MyISAM MEMORY CSV PERFORMANCE_SCHEMA SEQUENCE MRG_MyISAM ARCHIVE BLACKHOLE; do
-        grep -E "^$engine	(YES|DEFAULT)	" "$scratch/engines" || { echo "no engine $engine"; return 1; }
+    sql "INSTALL SONAME 'ha_archive'; INSTALL SONAME 'ha_blackhole'; SHOW ENGINES" \
+        > "$scratch/engines" || return
+    for engine in InnoDB Aria MyISAM MEMORY CSV PERFORMANCE_SCHEMA SEQUENCE MRG_MyISAM \
+        ARCHIVE BLACKHOLE; do
+        grep -E "^$engine	(YES|DEFAULT)	" "$scratch/engines" \
+            || { echo "no engine $engine"; return 1; }
     done
 }
 
 providers() {
     sql "INSTALL SONAME 'provider_lz4'; SET GLOBAL innodb_compression_algorithm = lz4;
-        CREATE TABLE d.z (a TEXT) PAGE_COMPRESSED=1; INSERT INTO d.z SELECT REPEAT('a', 1000) FROM mysql.help_topic"
+        CREATE TABLE d.z (a TEXT) PAGE_COMPRESSED=1;
+            INSERT INTO d.z SELECT REPEAT('a', 1000) FROM mysql.help_topic"
 }
 
 error_messages() {
-    ! sql "SELECT * FROM d.nothing" > "$scratch/said" 2>&1 && grep "Table 'd.nothing' doesn't exist" "$scratch/said"
+    ! sql "SELECT * FROM d.nothing" > "$scratch/said" 2>&1 \
+        && grep "Table 'd.nothing' doesn't exist" "$scratch/said"
 }
 
 same_data() {
-    [ "$(sql 'SELECT b FROM d.t WHERE a = 1')" = first ] && [ "$(sql 'SELECT COUNT(*) > 0 FROM d.z')" = 1 ]
+    [ "$(sql 'SELECT b FROM d.t WHERE a = 1')" = first ] \
+        && [ "$(sql 'SELECT COUNT(*) > 0 FROM d.z')" = 1 ]
 }
 
 moved() {
-    mkdir "$scratch/elsewhere" && mv "$PWD" "$scratch/elsewhere/moved" && cd "$scratch/elsewhere/moved"
+    mkdir "$scratch/elsewhere" && mv "$PWD" "$scratch/elsewhere/moved" \
+        && cd "$scratch/elsewhere/moved"
 }
 
 from_another_directory() {
-    (cd / && "$scratch/elsewhere/moved/bin/mariadbd" --no-defaults --verbose --help > "$scratch/help" 2> /dev/null) \
+    (cd / && "$scratch/elsewhere/moved/bin/mariadbd" --no-defaults --verbose --help \
+        > "$scratch/help" 2> /dev/null) \
         && grep -E "^basedir +$scratch/elsewhere/moved/" "$scratch/help"
 }
 
 by_link() {
-    mkdir "$scratch/bin" && ln -s "$PWD/bin/mariadbd" "$scratch/bin/" && "$scratch/bin/mariadbd" --version
+    mkdir "$scratch/bin" && ln -s "$PWD/bin/mariadbd" "$scratch/bin/" \
+        && CDPATH=.:/ "$scratch/bin/mariadbd" --version
 }
 
 suite_test() {
     tar --zstd -xf "$suite" -C "$scratch" --strip-components=1 --one-top-level=elsewhere/moved \
-        && cd m*-test && ./mtr --vardir="$scratch/mtr" ${as_root[@]+--mysqld=--user=root} main.1st innodb.innodb_bug30423
+        && cd m*-test && ./mtr --vardir="$scratch/mtr" ${as_root[@]+--mysqld=--user=root} \
+            main.1st innodb.innodb_bug30423
 }
 
 check "unpacked into a directory with a blank in its name" unpack
 cd "$scratch/a blank"/*
-check "mariadb-install-db makes a database" bin/mariadb-install-db --no-defaults ${as_root[@]+"${as_root[@]}"}
+check "mariadb-install-db makes a database" \
+    bin/mariadb-install-db --no-defaults ${as_root[@]+"${as_root[@]}"}
 check "mariadbd starts without --basedir" start bin/mariadbd
 check "basedir, datadir and plugin_dir are where it was unpacked" places
 check "it is ours, and it writes" write

@@ -1,13 +1,14 @@
-"""A server of the packages that crashes names the functions it was in, and with the debug symbols their lines."""
+"""A crash of the packaged server: its report, and the debug symbols."""
 import os
 import re
 import signal
 import subprocess
 
-from conftest import TOP, TREE
+from millrace import TOP
 from millrace.command import output
 from millrace_bench.builds import Build
-from millrace_bench.server import Server, make_system_tables
+from millrace_bench.measure.server import Server, make_system_tables
+from support.checkout import TREE
 
 DIST = TOP / 'dist' / TREE
 
@@ -32,7 +33,8 @@ def test_a_crash_report_names_functions_and_the_debug_symbols_their_lines(tmp_pa
     symbols = root / f'usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug'
     starts = {name: int(address, 16) for address, name in
               re.findall(r'^([0-9a-f]+) t (\w+)$', output('nm', symbols), re.M | re.I)}
-    for name, file in (('handle_fatal_signal', 'sql/signal_handler.cc'), ('_Z11mysqld_mainiPPc', 'sql/mysqld.cc')):
+    for name, file in (('handle_fatal_signal', 'sql/signal_handler.cc'),
+                       ('_Z11mysqld_mainiPPc', 'sql/mysqld.cc')):
         # the call is before the address that it returns to
         place = output('addr2line', '-e', symbols, hex(starts[name] + int(frames[name], 16) - 1))
         assert re.search(rf'{re.escape(file)}:[1-9]', place), place

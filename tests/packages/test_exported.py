@@ -1,19 +1,20 @@
-"""Source packages of somebody else's take what export-patch writes: Debian's own of this server, and an RPM."""
+"""Other people's source packages take what export-patch writes: Debian's own, and an RPM."""
 import os
 import re
 import subprocess
 
 import pytest
-
-from conftest import TOP, TREE, release
-from millrace import header, series
+from conftest import release
+from millrace import TOP
+from millrace.patches import header, series
+from support.checkout import TREE
 
 NAMES = series.names(TREE)
 VERSION, _ = release()
 # Debian's source package of the release, with the tarball that is at hand already
 DEBIAN = '''
-. build/lib.sh
-. build/upstream.sh
+. build/lib/context.sh && context
+. build/lib/upstream.sh
 debian_open "$1/apt" > /dev/null || exit 77
 version=$(debian_versions | grep -E "^([0-9]+:)?${VERSION//./\\\\.}-" | tail -n1) || exit 77
 ln -s "$TARBALL_FILE" "$1/${DEBIAN_SOURCE}_$VERSION.orig.tar.gz"
@@ -37,8 +38,9 @@ It has patches.
 
 
 def run(*command, **options):
-    """Runs a command; what it printed where it fails."""
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    """What a command prints; it must succeed."""
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False, **options)
     assert done.returncode == 0, done.stdout[-3000:]
     return done.stdout
 
@@ -53,15 +55,16 @@ def exported(checkout):
 def is_patched(source):
     """Whether what every patch adds is there."""
     for name in NAMES:
-        for path in re.findall(r'^--- /dev/null\n\+\+\+ b/(.*)$', series.patch_file(TREE, name).read_text(), re.MULTILINE):
+        text = series.patch_file(TREE, name).read_text()
+        for path in re.findall(r'^--- /dev/null\n\+\+\+ b/(.*)$', text, re.MULTILINE):
             assert (source / path).is_file(), path
 
 
 def test_debians_source_package(exported, tarball, tmp_path):
     work = tmp_path / 'debian'
     work.mkdir()
-    done = subprocess.run(['bash', '-euc', DEBIAN, 'debian', work], cwd=TOP, env={**os.environ, 'TREE': TREE},
-                          text=True, capture_output=True, check=False)
+    done = subprocess.run(['bash', '-euc', DEBIAN, 'debian', work], cwd=TOP, text=True,
+                          env={**os.environ, 'TREE': TREE}, capture_output=True, check=False)
     if done.returncode == 77:
         pytest.skip(f'no Debian mirror has the source package of {VERSION}')
     assert done.returncode == 0, done.stderr
@@ -74,8 +77,9 @@ def test_debians_source_package(exported, tarball, tmp_path):
     run('quilt', '--quiltrc', '-', 'push', '-a', '--fuzz=0', cwd=work / 'source', env=quilt)
     run('dpkg-source', '-b', 'source', cwd=work)
     run('rm', '-r', 'source', cwd=work)
-    said = run('dpkg-source', '--no-check', '-x', *sorted(path.name for path in work.glob('*.dsc'))[:1], 'source', cwd=work)
-    assert [f'applying {name}.patch' in said for name in NAMES] == [True] * len(NAMES)
+    dsc = min(path.name for path in work.glob('*.dsc'))
+    printed = run('dpkg-source', '--no-check', '-x', dsc, 'source', cwd=work)
+    assert [name for name in NAMES if f'applying {name}.patch' not in printed] == []
     is_patched(work / 'source')
 
 
@@ -87,18 +91,20 @@ def test_an_rpm_source_package(exported, tarball, tmp_path, options):
     for name in NAMES:
         (top / f'{name}.patch').write_bytes((exported / f'{name}.patch').read_bytes())
     patches = '\n'.join(f'Patch{number}: {name}.patch' for number, name in enumerate(NAMES, 1))
-    (top / 'theirs.spec').write_text(SPEC.format(version=VERSION, patches=patches, options=options))
+    spec = SPEC.format(version=VERSION, patches=patches, options=options)
+    (top / 'theirs.spec').write_text(spec)
     define = [word for name in ('_topdir', '_sourcedir', '_builddir', '_srcrpmdir')
               for word in ('--define', f'{name} {top}')]
     run('rpmbuild', '-bs', *define, 'theirs.spec', cwd=top)
     package, = top.glob('*.src.rpm')
     for name in (tarball.name, 'theirs.spec', *(f'{name}.patch' for name in NAMES)):
         (top / name).unlink()
-    git = {'GIT_AUTHOR_NAME': 'A', 'GIT_AUTHOR_EMAIL': 'a@example.org', 'GIT_COMMITTER_NAME': 'A',
-           'GIT_COMMITTER_EMAIL': 'a@example.org'}
+    git = {'GIT_AUTHOR_NAME': 'A', 'GIT_AUTHOR_EMAIL': 'a@example.org',
+           'GIT_COMMITTER_NAME': 'A', 'GIT_COMMITTER_EMAIL': 'a@example.org'}
     run('rpmbuild', '--nodeps', '-rp', *define, package, cwd=top, env={**os.environ, **git})
     source = next(path for path in top.rglob(f'mariadb-{VERSION}') if path.is_dir())
     is_patched(source)
     if options:
         subjects = run('git', 'log', '--reverse', '--format=%s', cwd=source).splitlines()
-        assert subjects[-len(NAMES):] == [header.read_header(series.patch_file(TREE, name)).synopsis for name in NAMES]
+        assert subjects[-len(NAMES):] == [
+            header.read_header(series.patch_file(TREE, name)).synopsis for name in NAMES]

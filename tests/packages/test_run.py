@@ -7,33 +7,36 @@ import subprocess
 import time
 
 import pytest
-
-from conftest import TOP, TREE, heed_interrupts
+from conftest import heed_interrupts
+from millrace import TOP
+from support.checkout import TREE
 
 HOME = TOP / 'work' / TREE / 'all' / 'run'
 
 
 def ask(line, query):
     """What the client prints, started with the line that build/run printed."""
-    return subprocess.run([*shlex.split(line), '-NBe', query], text=True, capture_output=True, check=True).stdout.strip()
+    return subprocess.run([*shlex.split(line), '-NBe', query], text=True, capture_output=True,
+                          check=True).stdout.strip()
 
 
 def started():
     """build/run in the background, and its line to connect, once the server accepts it."""
     server = subprocess.Popen([TOP / 'build/run'], env={**os.environ, 'TREE': TREE}, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              preexec_fn=heed_interrupts)
-    said = []
-    for said_line in server.stdout:
-        said.append(said_line)
-        found = re.search('connect with: (.*)', said_line)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, preexec_fn=heed_interrupts)
+    printed = []
+    for line in server.stdout:
+        printed.append(line)
+        found = re.search('connect with: (.*)', line)
         if found:
             break
     else:
-        pytest.fail(''.join(said))
+        pytest.fail(''.join(printed))
     begun = time.monotonic()
     while server.poll() is None and time.monotonic() < begun + 300:
-        if subprocess.run([*shlex.split(found[1]), '-e', 'DO 1'], capture_output=True, check=False).returncode == 0:
+        if subprocess.run([*shlex.split(found[1]), '-e', 'DO 1'], capture_output=True,
+                          check=False).returncode == 0:
             return server, found[1]
         time.sleep(0.1)
     server.terminate()
@@ -47,9 +50,9 @@ def test_run(how):
         assert ask(line, 'SELECT @@version_comment').startswith('Millrace ')
         ask(line, 'CREATE DATABASE IF NOT EXISTS kept; CREATE TABLE IF NOT EXISTS kept.t (a INT);'
                   'INSERT INTO kept.t VALUES (1)')
-        again = subprocess.run([TOP / 'build/run'], env={**os.environ, 'TREE': TREE}, text=True, capture_output=True,
-                               check=False)
-        assert again.returncode == 1 and 'is running already' in again.stderr
+        again = subprocess.run([TOP / 'build/run'], env={**os.environ, 'TREE': TREE}, text=True,
+                               capture_output=True, check=False)
+        assert again.returncode == 1 and str(HOME / 'data') in again.stderr
     finally:
         server.send_signal(how)
         text = server.communicate(timeout=300)[0]

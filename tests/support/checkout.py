@@ -13,7 +13,8 @@ TREE = os.environ.get('TREE') or pins.default_tree()
 PARTS = ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'patches', 'scripts',
          'trees')
 # variables of the caller's that would change what a command of the copy does
-REACHES_IN = ('PATCHES', 'VERSION', 'TARBALL', 'SHA256', 'MAKE', 'MFLAGS', 'GIT_', 'QUILT_', 'CDPATH')
+REACHES_IN = ('PATCHES', 'VERSION', 'TARBALL', 'SHA256', 'PROFILE', 'MAKE', 'MFLAGS', 'MILLRACE_',
+              'GIT_', 'QUILT_', 'CDPATH')
 
 
 class Checkout:
@@ -30,11 +31,15 @@ class Checkout:
                 shutil.copy2(source, path / name)
 
     def run(self, *command, prefix=(), **variables):
-        """Runs a command of the copy: its exit status and all that it printed."""
+        """Runs a command of the copy: its exit status and all that it printed.
+
+        A variable that is None is not in its environment."""
         env = {key: value for key, value in os.environ.items() if not key.startswith(REACHES_IN)}
         env.update({'MILLRACE_CACHE': str(self.cache), 'TREE': TREE, **variables})
+        env = {key: value for key, value in env.items() if value is not None}
         done = subprocess.run([*prefix, *map(str, command)], cwd=self.path, env=env, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=600,
+                              check=False)
         return done.returncode, done.stdout + done.stderr
 
     def write(self, name, text):

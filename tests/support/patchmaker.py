@@ -45,13 +45,16 @@ class PatchMaker:
         return self.files[path]
 
     def add(self, name, edits, depends='none', test='SELECT 1'):
-        """Adds a patch to the series: `edits` is {path: function that edits the text}, `test` what its test is."""
+        """Adds a patch to the series.
+
+        `edits` is {path: function that edits its text}, `test` the text of the patch's test."""
         changes = {f'mysql-test/suite/innodb/t/{name}.test': (None, f'{test}\n')}
         for path, edit in edits.items():
             changes[path] = (self.text(path), edit(self.text(path)))
             self.files[path] = changes[path][1]
-        self.checkout.write(f'patches/{self.tree}/{name}.patch', HEADER.format(depends=depends, test=name)
-                            + ''.join(hunks(path, *change) for path, change in sorted(changes.items())))
+        self.checkout.write(
+            f'patches/{self.tree}/{name}.patch', HEADER.format(depends=depends, test=name)
+            + ''.join(hunks(path, *change) for path, change in sorted(changes.items())))
         with (self.checkout.path / 'series').open('a', encoding='utf-8') as series:
             series.write(f'{name}\n')
 

@@ -1,15 +1,13 @@
-"""A release tree that compiles in a second: an upstream of a few files, with what matters of the real one.
+"""A release tree that compiles in a second: an upstream of a few files, like the real one.
 
-A plugin is any directory of plugin/ with a CMakeLists.txt; a header is generated; one
-file has a warning already; and mysql-test-run.pl runs tests that say what the server
-must print.
+A plugin is any directory of plugin/ with a CMakeLists.txt; a header is generated; one file has a
+warning already; and mysql-test-run.pl runs tests that say what the server must print.
 """
 import hashlib
 import io
 import os
 import shutil
 import tarfile
-import time
 
 from support.patchmaker import PatchMaker
 
@@ -17,8 +15,10 @@ VERSION = '1.0.0'
 FILES = {
     'CMakeLists.txt': '''CMAKE_MINIMUM_REQUIRED(VERSION 3.10)
 PROJECT(tiny C CXX)
-ADD_CUSTOM_COMMAND(OUTPUT ${CMAKE_BINARY_DIR}/generated.h DEPENDS ${CMAKE_SOURCE_DIR}/generated.in
-  COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/generated.in ${CMAKE_BINARY_DIR}/generated.h)
+ADD_CUSTOM_COMMAND(OUTPUT ${CMAKE_BINARY_DIR}/generated.h
+  DEPENDS ${CMAKE_SOURCE_DIR}/generated.in
+  COMMAND ${CMAKE_COMMAND} -E copy
+          ${CMAKE_SOURCE_DIR}/generated.in ${CMAKE_BINARY_DIR}/generated.h)
 ADD_CUSTOM_TARGET(generate DEPENDS ${CMAKE_BINARY_DIR}/generated.h)
 INCLUDE_DIRECTORIES(include ${CMAKE_BINARY_DIR})
 ADD_COMPILE_OPTIONS(-Wall)
@@ -49,13 +49,15 @@ int main()
 int other() { return shared(); }
 ''',
     'sql/none.h': 'included by nobody\n',
+    '.hidden': 'included by nobody, and hidden\n',
     'mysql-test/mysql-test-run.in': r'''my $said= `@CMAKE_BINARY_DIR@/server`;
 for my $test (grep { !/^--/ } @ARGV)
 {
   my ($suite, $name)= split /\./, $test;
   open my $file, '<', "@CMAKE_SOURCE_DIR@/mysql-test/suite/$suite/t/$name.test" or die;
   chomp(my $wanted= <$file>);
-  printf "%-40s w1 [ %s ]  1\n", $test, $wanted eq 'skip' ? 'skipped' : index($said, $wanted) >= 0 ? 'pass' : 'fail';
+  printf "%-40s w1 [ %s ]  1\n", $test,
+    $wanted eq 'skip' ? 'skipped' : index($said, $wanted) >= 0 ? 'pass' : 'fail';
 }
 ''',
     'mysql-test/suite/innodb/t/old.test': 'shared\n',
@@ -75,7 +77,8 @@ def tiny(checkout, cache):
     # as build/fetch leaves a tarball that it has verified
     (cache / f'{tarball.name}.asc').touch()
     (cache / f'{tarball.name}.verified').write_text(f'{sha256}\n')
-    os.utime(tarball, (time.time() - 60, time.time() - 60))
+    for file in (tarball, cache / f'{tarball.name}.verified'):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
     for tree in (checkout.path / 'trees').iterdir():
         if tree.is_dir():
             shutil.rmtree(tree)

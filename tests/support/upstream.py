@@ -19,7 +19,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 def serve(directory):
     """Serves a directory on a port of this machine, until its shutdown(): the server."""
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), functools.partial(Quiet, directory=directory))
+    server = http.server.ThreadingHTTPServer(
+        ('127.0.0.1', 0), functools.partial(Quiet, directory=directory))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -35,31 +36,41 @@ class Upstream:
                 shutil.rmtree(other)
                 shutil.rmtree(checkout.path / 'patches' / other.name)
         checkout.write('trees/default', f'{tree}\n')
-        self.gpg = ['gpg', '--homedir', path / 'gnupg', '--batch', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '']
+        self.gpg = ['gpg', '--homedir', path / 'gnupg', '--batch', '--quiet',
+                    '--pinentry-mode', 'loopback', '--passphrase', '']
         self.home = path / 'gnupg'
         self.home.mkdir(mode=0o700)
-        subprocess.run([*self.gpg, '--quick-generate-key', 'Upstream <upstream@example.org>', 'ed25519'], check=True)
-        listing = subprocess.run([*self.gpg, '--with-colons', '--list-keys'], check=True, capture_output=True, text=True).stdout
-        key = subprocess.run([*self.gpg, '--armor', '--export'], check=True, capture_output=True, text=True).stdout
+        self.run_gpg('--quick-generate-key', 'Upstream <upstream@example.org>', 'ed25519')
+        listing = self.run_gpg('--with-colons', '--list-keys')
+        key = self.run_gpg('--armor', '--export')
         checkout.write('trees/upstream.asc', key)
         self.server = serve(self.archive)
         self.set('SIGNED_BY', re.search(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[1])
-        self.set('ARCHIVE', f'http://127.0.0.1:{self.server.server_port}/mariadb-@VERSION@/source/mariadb-@VERSION@.tar.gz')
+        self.set('ARCHIVE', f'http://127.0.0.1:{self.server.server_port}/mariadb-@VERSION@/source/'
+                 'mariadb-@VERSION@.tar.gz')
         self.set('DEBIAN_SUITES', '"nowhere"')
         checkout.cache = path / 'cache'
+
+    def run_gpg(self, *words):
+        """What gpg prints, with the archive's key."""
+        return subprocess.run([*self.gpg, *words], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout
 
     def set(self, name, value):
         """Sets a variable of the tree."""
         conf = self.checkout.path / 'trees' / self.tree / 'pin.conf'
-        conf.write_text(re.sub(rf'^{name}=.*$', f'{name}={value}', conf.read_text(), flags=re.MULTILINE))
+        conf.write_text(re.sub(rf'^{name}=.*$', f'{name}={value}', conf.read_text(),
+                               flags=re.MULTILINE))
 
     def pins(self):
-        """What the tree pins now."""
+        """The pins of the tree, {name: value}."""
         text = (self.checkout.path / 'trees' / self.tree / 'pin.conf').read_text()
         return dict(re.findall(r'^([A-Z0-9_]+)=(.*)$', text, re.MULTILINE))
 
     def release(self, version, files, inside=None, sign=True):
-        """Publishes a release of these files, {path: text}; `inside` is what its directory is called. Its sha256."""
+        """Publishes a release of these files, {path: text}, and returns its sha256.
+
+        `inside` is the release that the name of its directory has, where it is another."""
         place = self.archive / f'mariadb-{version}/source'
         place.mkdir(parents=True)
         tarball = place / f'mariadb-{version}.tar.gz'
@@ -70,7 +81,7 @@ class Upstream:
                 member.size, member.mode = len(content), 0o644
                 archive.addfile(member, io.BytesIO(content))
         if sign:
-            subprocess.run([*self.gpg, '--armor', '--output', f'{tarball}.asc', '--detach-sign', tarball], check=True)
+            self.run_gpg('--armor', '--output', f'{tarball}.asc', '--detach-sign', tarball)
         return hashlib.sha256(tarball.read_bytes()).hexdigest()
 
     def pin(self, version, files):

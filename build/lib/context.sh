@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# What every step of the road begins with:
+#
+#     . "$(dirname -- "$0")/lib/context.sh" && context
+#
+# Sourcing it defines functions, sets TOP (the checkout) and takes out of the environment what
+# would change how the tools work.  `context` sets what the build is of, from TREE, PATCHES,
+# VERSION, SHA256 and PROFILE: the fields of Context in scripts/millrace/context.py, in capitals.
+
+set -euo pipefail
+export LC_ALL=C.UTF-8 TZ=UTC
+umask 022
+
+# A hook of git, an options variable of tar or a user's setting for quilt must not reach the
+# steps; nor must make's flags, which debian/rules would take for its own.
+# CCACHE_COMPILER and the like would put other objects into the packages.
+set +o posix
+unset CDPATH POSIXLY_CORRECT GREP_OPTIONS TAR_OPTIONS XZ_OPT XZ_DEFAULTS GZIP MAKEFLAGS MFLAGS \
+    MAKELEVEL CCACHE_COMPILER CCACHE_COMPILERTYPE CCACHE_IGNOREHEADERS CCACHE_IGNOREOPTIONS \
+    CCACHE_EXTRAFILES CCACHE_HARDLINK "${!QUILT_@}"
+for name in "${!GIT_@}"; do
+    case $name in
+        GIT_AUTHOR_* | GIT_COMMITTER_*) ;;
+        *) unset "$name" ;;
+    esac
+done
+unset name
+# quilt does not quote it
+case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac
+
+# The real path: CMake and the compiler see only that one.
+TOP=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
+. "$TOP/build/lib/say.sh"
+
+# The context is made once: a step that another step calls finds it in the environment, and takes
+# it if the variables that it was made from are the same.
+_asked() {
+    printf -v asked '%s|' "$TOP" "${TREE:-}" "${PATCHES-all}" "${VERSION:-}" "${SHA256:-}" \
+        "${PROFILE:-}" "${MILLRACE_CACHE:-}"
+}
+
+context() {
+    local asked
+    _asked
+    if [ "${MILLRACE_CONTEXT_OF:-}" != "$asked" ]; then
+        MILLRACE_CONTEXT=$("$TOP/scripts/python" -m millrace.context) || exit 1
+    fi
+    eval "$MILLRACE_CONTEXT"
+    # absolute, for steps that work in another directory
+    MILLRACE_CACHE=$CACHE
+    _asked
+    MILLRACE_CONTEXT_OF=$asked
+    export MILLRACE_CONTEXT MILLRACE_CONTEXT_OF MILLRACE_CACHE TREE VERSION SHA256 RELEASE \
+        SOURCE_DATE_EPOCH
+}
+
+# lock_work: this process is the only one at work in WORK until it ends; a second one is refused.
+lock_work() {
+    mkdir -p "$WORK" 2>/dev/null || die "cannot write to $TOP/work" "make it writable"
+    exec 9>> "$WORK/.lock"
+    flock -n 9 || die "another make is at work in $WORK" \
+        "wait until it is done (its process: $(cat "$WORK/.lock.pid" 2>/dev/null || echo unknown))"
+    echo $$ > "$WORK/.lock.pid"
+}
+
+# same_anywhere DIR: gives files of a source package the release's date, and modes that do not
+# depend on the umask of the checkout.
+same_anywhere() {
+    chmod -R u=rwX,go=rX "$1"
+    find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+}
+
+# own_patches: quilt's state in SOURCE names the patches of this checkout, also where the
+# checkout was copied or moved.  The paths are relative, so that quilt alone gets it right, too.
+own_patches() {
+    local patches series
+    patches=$(realpath --relative-to="$SOURCE" "$PATCH_DIR")
+    series=$(realpath --relative-to="$SOURCE" "$WORK/series")
+    [ -d "$SOURCE/.pc" ] || mkdir "$SOURCE/.pc"
+    [ -e "$SOURCE/.pc/.version" ] || echo 2 > "$SOURCE/.pc/.version"
+    [ "$(cat "$SOURCE/.pc/.quilt_patches" 2>/dev/null)" = "$patches" ] \
+        || echo "$patches" > "$SOURCE/.pc/.quilt_patches"
+    [ "$(cat "$SOURCE/.pc/.quilt_series" 2>/dev/null)" = "$series" ] \
+        || echo "$series" > "$SOURCE/.pc/.quilt_series"
+}
