@@ -1,4 +1,4 @@
-"""The machine that a benchmark ran on, as far as its speed depends on it."""
+"""The machine that a benchmark runs on, as far as its speed depends on it."""
 import os
 import platform
 import re
@@ -7,15 +7,16 @@ from pathlib import Path
 
 def _first(pattern, path, otherwise):
     try:
-        match = re.search(pattern, Path(path).read_text(encoding='utf-8', errors='replace'), re.MULTILINE)
+        text = Path(path).read_text(encoding='utf-8', errors='replace')
+        match = re.search(pattern, text, re.MULTILINE)
     except OSError:
         match = None
     return match[1].strip() if match else otherwise
 
 
 def block_device(path):
-    """Name and 'major:minor' of the whole disk that `path` is on; None where no disk stands behind its
-    file system (overlay, tmpfs, btrfs with a device number of its own)."""
+    """Name and 'major:minor' of the whole disk that `path` is on; None where no disk stands
+    behind its file system (overlay, tmpfs, btrfs with a device number of its own)."""
     number = os.stat(path).st_dev
     link = Path(f'/sys/dev/block/{os.major(number)}:{os.minor(number)}')
     if not link.exists():
@@ -38,13 +39,14 @@ def filesystem(path):
 
 
 def virtual():
-    """What the machine is virtualised by: 'none', the name that it gives, or 'unknown'."""
+    """The hypervisor: 'none', the name that it gives, or 'unknown'."""
     if ' hypervisor' not in _first(r'^flags\s*:(.*)$', '/proc/cpuinfo', ''):
         return 'none'
     vendor = _first(r'^(.+)$', '/sys/class/dmi/id/sys_vendor', '')
-    known = {'QEMU': 'kvm', 'Amazon EC2': 'kvm', 'Google': 'kvm', 'Microsoft Corporation': 'hyper-v',
-             'VMware, Inc.': 'vmware', 'Xen': 'xen'}
-    if not vendor and 'kvm' in _first(r'(.*)', '/sys/devices/system/clocksource/clocksource0/available_clocksource', ''):
+    known = {'QEMU': 'kvm', 'Amazon EC2': 'kvm', 'Google': 'kvm',
+             'Microsoft Corporation': 'hyper-v', 'VMware, Inc.': 'vmware', 'Xen': 'xen'}
+    clocks = '/sys/devices/system/clocksource/clocksource0/available_clocksource'
+    if not vendor and 'kvm' in _first(r'(.*)', clocks, ''):
         return 'kvm'
     return known.get(vendor, vendor or 'unknown')
 
@@ -75,8 +77,8 @@ def describe(path):
 
 
 def device_counts(path):
-    """Requests completed and bytes moved by the disk under `path` since it was started:
-    reads, bytes read, writes, bytes written.  All its users count.  Empty where it is not known."""
+    """Requests completed and bytes moved by the disk under `path` since the machine started, by
+    all its users; empty where no disk is known."""
     device = block_device(path)
     if not device:
         return {}
@@ -86,6 +88,6 @@ def device_counts(path):
 
 
 def cpu_times():
-    """Seconds that all cores together were busy, and seconds in all, since the machine was started."""
+    """Seconds that all cores together were busy, and seconds in all, since the machine started."""
     field = list(map(int, Path('/proc/stat').read_text().splitlines()[0].split()[1:9]))
     return (sum(field) - field[3] - field[4]) / 100, sum(field) / 100
