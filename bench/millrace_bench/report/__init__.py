@@ -1,1 +1,1 @@
-"""Draws what the benchmarks measured: pictures, a page for each result set, an overview of them all."""
+"""Shows what was measured: pages and pictures in dist/report/, tables for the documentation."""

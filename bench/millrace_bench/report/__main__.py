@@ -1,36 +1,31 @@
-#!/usr/bin/python3
-"""Draws result sets: their pictures, a page for each, and the overview of all.
+"""Draws result sets: a page with pictures for each, and an index with all comparisons.
 
 Usage: bench/report [SET...]
-       bench/report --headline SET...
+       bench/report --headline [SET...]
 
-SET is a directory that `make bench` has written, such as test-results/<date>-<tree>-<suite>; without
-one, all of test-results/ are drawn.  Written are index.html and pictures/ in each, and
-test-results/index.html.  The same results give the same bytes, with the same matplotlib.
-
---headline writes docs/headline.svg from the sets, and the lines about it in README.md.
+SET is a directory of test-results/sets, or one that `make bench` has written; by default all of
+test-results/sets are drawn.  The pages are in dist/report/.  --headline writes docs/headline.svg
+and the lines about it in README.md, by default from all kept sets of vanilla and millrace.
 """
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from millrace_report import draw, headline  # noqa: E402
-from millrace_bench.errors import BenchError  # noqa: E402
-
-TOP = Path(__file__).resolve().parent.parent
+from millrace.command import parser, run_command
+from millrace_bench.report import headline
 
 
-def main(arguments):
-    if any(argument.startswith('-') and argument != '--headline' for argument in arguments) or arguments == ['--headline']:
-        sys.exit(__doc__)
-    try:
-        if arguments[:1] == ['--headline']:
-            headline.write(TOP, arguments[1:])
-        else:
-            draw.draw(TOP / 'test-results', arguments)
-    except BenchError as error:
-        sys.exit(f'report: error: {error}')
+def main(argv):
+    """Draws."""
+    options = parser('bench/report', __doc__)
+    options.add_argument('sets', nargs='*', type=Path, metavar='SET')
+    options.add_argument('--headline', action='store_true')
+    asked = options.parse_args(argv)
+    if asked.headline:
+        headline.write(paths=asked.sets)
+        print('report: docs/headline.svg')
+        return
+    from millrace_bench.report import pages     # takes a second: matplotlib
+    pages.draw(asked.sets)
 
 
 if __name__ == '__main__':
-    main(sys.argv[1:])
+    run_command('report', main)

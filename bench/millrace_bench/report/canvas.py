@@ -1,8 +1,8 @@
-"""The paper a picture is drawn on: filled from the top, and as high as what is on it.
+"""The canvas of a picture: it is filled from the top, and as high as its content.
 
-Lengths are units; a text of size 10 is 10 units high.  A sheet is narrow, so that it can be read on a
-phone.  Below the plot stands a foot that says what was measured, where and for how long; a page, which
-says it in its heading, cuts the foot off (svg.inline).
+Lengths are units; a text of size 10 is 10 units high.  A canvas is narrow, so that it can be read
+on a phone.  Below the plot stands a foot that says what was measured, where and for how long; a
+page, which says it in its heading, cuts the foot off (svg.inline).
 """
 from functools import lru_cache
 
@@ -14,8 +14,8 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Affine2D
 
-from . import words
-from .style import GRID, INK, MUTED, PAPER
+from millrace_bench.report.format import short
+from millrace_bench.report.style import GRID, INK, MUTED, PAPER
 
 WIDTH, MARGIN, FOOT = 380, 12, 44
 TITLE, TEXT, SMALL = 12.5, 10.5, 9.4
@@ -49,13 +49,13 @@ def wrapped(text, width, size):
     return lines
 
 
-class Sheet:
-    """A figure under way: `y` is how far down it is filled."""
+class Canvas:
+    """A figure under way; it is filled down to `y`."""
 
     def __init__(self, title, width=WIDTH):
         self.width, self.inner = width, width - 2 * MARGIN
         self.figure = Figure(facecolor=PAPER)
-        # units from the top left; where the top is, is known at the end
+        # units from the top left; the height is known at the end
         self.units = Affine2D()
         self.transform = self.units + self.figure.dpi_scale_trans
         self.placed = []
@@ -65,9 +65,9 @@ class Sheet:
             self.text(MARGIN, line, size=TITLE, weight='bold')
 
     def text(self, x, text, y=None, size=TEXT, color=INK, **more):
-        """Writes on the line `y` (default: where the sheet is filled to)."""
-        self.figure.text(x, self.y if y is None else y, text.replace('$', r'\$'), size=size, color=color, va='baseline',
-                         transform=self.transform, **more)
+        """Writes on the line `y`, by default where the canvas is filled to."""
+        self.figure.text(x, self.y if y is None else y, text.replace('$', r'\$'), size=size,
+                         color=color, va='baseline', transform=self.transform, **more)
 
     def right(self, text, **more):
         """Writes at the right margin."""
@@ -86,7 +86,7 @@ class Sheet:
             x += wide + 14
 
     def note(self, text):
-        """Says something in small letters."""
+        """Writes in small letters, in as many lines as it takes."""
         self.y += 3
         for line in wrapped(text, self.inner, SMALL):
             self.y += 12
@@ -94,14 +94,15 @@ class Sheet:
 
     def box(self, x, y, width, height, colour, **more):
         """A filled rectangle."""
-        self.figure.add_artist(Rectangle((x, y), width, height, facecolor=colour, linewidth=0, transform=self.transform, **more))
+        self.figure.add_artist(Rectangle((x, y), width, height, facecolor=colour, linewidth=0,
+                                         transform=self.transform, **more))
 
     def line(self, x, y, **more):
         """A line through points, or marks on them."""
         self.figure.add_artist(Line2D(x, y, transform=self.transform, **more))
 
     def axes(self, height):
-        """Axes below what is there, with room for their ticks to the left."""
+        """Axes below the content so far, with room for their ticks to the left."""
         axes = self.figure.add_axes([0, 0, 1, 1])
         left, top = MARGIN + 36, self.y + 9
         self.placed.append((axes, left, top, self.width - left - MARGIN - 6, height))
@@ -111,9 +112,10 @@ class Sheet:
         axes.spines['bottom'].set(color=MUTED, linewidth=0.8)
         axes.grid(axis='y', color=GRID, linewidth=0.8)
         axes.set_axisbelow(True)
-        axes.tick_params(which='both', labelsize=TEXT - 1, labelcolor=MUTED, color=MUTED, length=0, pad=4)
+        axes.tick_params(which='both', labelsize=TEXT - 1, labelcolor=MUTED, color=MUTED,
+                         length=0, pad=4)
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.short(value)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
         self.y = top + height
         return axes
 
@@ -122,10 +124,12 @@ class Sheet:
         self.y += 14
         for line in foot:
             self.y += 12
-            self.text(MARGIN, fitted(line, self.inner, SMALL), size=SMALL, color=MUTED, gid='foot')
+            self.text(MARGIN, fitted(line, self.inner, SMALL), size=SMALL, color=MUTED,
+                      gid='foot')
         height = self.y + FOOT - 14 - 12 * len(foot)
         self.units.scale(1, -1).translate(0, height).scale(1 / 72)
         for axes, left, top, wide, high in self.placed:
-            axes.set_position([left / self.width, 1 - (top + high) / height, wide / self.width, high / height])
+            axes.set_position([left / self.width, 1 - (top + high) / height,
+                               wide / self.width, high / height])
         self.figure.set_size_inches(self.width / 72, height / 72)
         return self.figure

@@ -1,9 +1,9 @@
-"""Numbers and verdicts in words, the same in pictures and pages."""
-from millrace_bench import suites
+"""Numbers and verdicts as text, the same in pictures, pages and tables."""
+from millrace_bench.suites import SUITES
 
 
 def number(value):
-    """A number as one reads it: three or four digits that count."""
+    """A number for people: three or four significant digits."""
     if value is None:
         return '–'
     size = abs(value)
@@ -46,42 +46,46 @@ def ratio(value):
     return f'{value:.3f}' if value < 10 else f'{value:.3g}'
 
 
-def interval(found):
+def interval(compared):
     """A comparison's interval: '1.012 – 1.056'."""
-    return f'{ratio(found["low"])} – {ratio(found["high"])}'
+    return f'{ratio(compared["low"])} – {ratio(compared["high"])}'
 
 
-def change(found):
-    """How much a ratio is: '+3.1 %', '−12 %', '2.4 times'."""
-    if found['ratio'] >= 2:
-        return f'{found["ratio"]:.3g} times'
-    return f'{(found["ratio"] - 1) * 100:+.1f}\u00a0%'.replace('-', '−')
+def change(compared):
+    """A ratio as a difference: '+3.1 %', '−12 %', '2.4 times'."""
+    if compared['ratio'] >= 2:
+        return f'{compared["ratio"]:.3g} times'
+    return f'{(compared["ratio"] - 1) * 100:+.1f}\u00a0%'.replace('-', '−')
 
 
-def verdict(found, better):
+def verdict(compared, better):
     """What a comparison shows: 'better', 'worse' or 'no difference shown'."""
-    if found['includes_one']:
+    if compared['includes_one']:
         return 'no difference shown'
-    return 'better' if (found['ratio'] > 1) == (better == 'higher') else 'worse'
+    return 'better' if (compared['ratio'] > 1) == (better == 'higher') else 'worse'
 
 
 def subject(suite):
-    """What a suite measures, in a line; nothing for one that is no more."""
-    try:
-        return suites.suite(suite).TITLE
-    except ModuleNotFoundError:
-        return ''
+    """What a suite measures, in a line; nothing for a suite that is no more."""
+    return SUITES[suite].title if suite in SUITES else ''
+
+
+def volume(data):
+    """The volume that was measured: 'local disk', or the requests that it was held to."""
+    iops = data['limit']['iops']
+    return f'{iops:,} IOPS' if iops else 'local disk'
 
 
 def limit(data):
-    """What the storage was held to, to be added to a list; empty where it had no limit."""
-    return f', held to {data["limit"]["iops"]:,} IOPS' if data['limit']['iops'] else ''
+    """The limit of the storage as a further part of a list; empty where it had none."""
+    return f', held to {volume(data)}' if data['limit']['iops'] else ''
 
 
 def machine(data):
     """The machine in one line."""
     m = data['machine']
-    return f'{m["cores"]} cores, {amount(m["memory_bytes"])}, {m["cpu"]}, {m["disk"]["filesystem"]}{limit(data)}'
+    return (f'{m["cores"]} cores, {amount(m["memory_bytes"])}, {m["cpu"]}, '
+            f'{m["disk"]["filesystem"]}')
 
 
 def seconds(value):

@@ -1,18 +1,26 @@
 """Which pictures a result set has, and in what order; each is drawn once."""
 from dataclasses import dataclass
 
-from . import pictures, svg, words
+from millrace_bench.report import format as text_of
+from millrace_bench.report import pictures, svg
+
+KINDS = (('average', 'average of each build, with every run', pictures.average),
+         ('throughput', 'throughput over time', pictures.throughput),
+         ('response', 'histogram of response times', pictures.response_times),
+         ('cpu-disk', 'CPU and disk use over time', pictures.cpu_and_disk))
 
 
 @dataclass
 class Picture:
-    """A drawn picture: `name` of its file, `label` for who cannot see it, `text` of the SVG."""
+    """A drawn picture: `name` of its file, `label` for those who cannot see it, `text` of the
+    SVG."""
     name: str
     label: str
     text: str
 
 
 def _draw(result, name, label, figure):
+    """A list of the Picture; empty where there is nothing to draw."""
     if figure is None:
         return []
     label = f'{result.data["suite"]}, {label}'
@@ -20,22 +28,20 @@ def _draw(result, name, label, figure):
 
 
 def of_set(result):
-    """The pictures over all cases: the ratios to the base, one picture for each measure."""
+    """The pictures over all cases: the ratios to the base, a picture for each measure."""
     groups = {}
     for case in result.data['cases']:
         groups.setdefault((case['measure'], case['better']), []).append(case)
     drawn = []
     for (measure, _), cases in groups.items():
-        drawn += _draw(result, f'ratio-{len(drawn) + 1}', f'ratio of {words.measure(measure)}, with confidence intervals',
+        drawn += _draw(result, f'ratio-{len(drawn) + 1}',
+                       f'ratio of {text_of.measure(measure)}, with confidence intervals',
                        pictures.ratios(result, cases))
     return drawn
 
 
 def of_case(result, case):
     """The pictures of a case."""
-    kinds = (('average', 'average of each build, with every run', pictures.average),
-             ('throughput', 'throughput over time', pictures.throughput),
-             ('response', 'histogram of response times', pictures.response_times),
-             ('cpu-disk', 'CPU and disk use over time', pictures.cpu_and_disk))
-    return [picture for kind, label, draw in kinds
-            for picture in _draw(result, f'{case["name"]}-{kind}', f'{case["title"]}: {label}', draw(result, case))]
+    return [picture for kind, label, draw in KINDS
+            for picture in _draw(result, f'{case["name"]}-{kind}', f'{case["title"]}: {label}',
+                                 draw(result, case))]

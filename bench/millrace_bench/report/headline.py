@@ -1,118 +1,130 @@
-"""The headline picture: what the builds gain over the base, suite by suite, in one look."""
-import os
+"""The headline picture: the ratios of millrace to vanilla, a row for each tree, suite and volume.
+
+An SVG from templates/headline.svg, which draws every case as a dot on its confidence interval,
+on a logarithmic axis: gains, losses and no difference shown in three colours.
+"""
+import math
 import re
-from pathlib import Path
 
-from millrace_bench.errors import BenchError
+from millrace import TOP
+from millrace.errors import Failure
+from millrace_bench.measure.result import write_whole
+from millrace_bench.report import format as text_of
+from millrace_bench.report.sets import KEPT, ResultSet, comparison, place, sets_in
+from millrace_bench.report.templates import render
 
-from . import svg, words
-from .draw import write_whole
-from .results import ResultSet, comparison
-from .sheet import MARGIN, SMALL, TEXT, Sheet, fitted, text_width
-from .style import GRID, INK, MUTED, PAPER, build_styles
-
-WIDTH = 420
-
-
-def rows_of(result, builds):
-    """The cases of a result set that compare some of the builds, each with its comparisons."""
-    return [(case, found) for case in result.data['cases']
-            if (found := [one for build in builds if (one := comparison(case, build))])]
+BASE, BUILD = 'vanilla', 'millrace'
+WIDTH, LEFT, RIGHT, ROW = 420, 150, 326, 19    # of the picture, the axis, and a row, in pixels
+TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50)
+LABEL = 'Speed of millrace beside vanilla: a row for each tree, suite and volume, a dot a case'
+KINDS = {'better': 'gain', 'worse': 'loss', 'no difference shown': 'none'}
 
 
-def gain(found, better):
-    """Ratio, low and high, turned so that more is better: for seconds, the base's time over the build's."""
+def gain(compared, better):
+    """Ratio, low and high, turned so that more is better: for seconds, the base's time over the
+    build's."""
     if better == 'higher':
-        return found['ratio'], found['low'], found['high']
-    return 1 / found['ratio'], 1 / found['high'], 1 / found['low']
+        return compared['ratio'], compared['low'], compared['high']
+    return 1 / compared['ratio'], 1 / compared['high'], 1 / compared['low']
 
 
-def figure(results):
-    """Draws the headline of some result sets with the same base: the builds that all of them have."""
-    base = results[0].builds[0]
+class Axis:
+    """A logarithmic axis over some ratios, 1 among them."""
+
+    def __init__(self, ratios):
+        self.low = math.log(min([*ratios, 0.9]) / 1.04)
+        self.high = math.log(max([*ratios, 1.1]) * 1.04)
+
+    def place(self, ratio):
+        """Where a ratio is; beyond the ends, the end."""
+        share = (math.log(ratio) - self.low) / (self.high - self.low)
+        return round(LEFT + min(max(share, 0), 1) * (RIGHT - LEFT), 1)
+
+    def ticks(self):
+        """(ratio, place) of ticks that stand far enough from each other, 1 among them."""
+        chosen = [(1, self.place(1))]
+        for tick in TICKS:
+            if self.low < math.log(tick) < self.high and all(
+                    abs(self.place(tick) - place_of) > 24 for _, place_of in chosen):
+                chosen.append((tick, self.place(tick)))
+        return chosen
+
+
+def claims(result):
+    """(case, comparison, gain) of each case of a set that compares millrace with vanilla."""
+    return [(case, compared, gain(compared, case['better'])) for case in result.data['cases']
+            if (compared := comparison(case, BUILD)) and compared['base'] == BASE]
+
+
+def row(result, axis):
+    """What the picture shows of a set: its label, dots and range, and losses as texts."""
+    data, dots, losses = result.data, [], []
+    for case, compared, (ratio, low, high) in claims(result):
+        kind = KINDS[text_of.verdict(compared, case['better'])]
+        dots.append({'kind': kind, 'x': axis.place(ratio), 'low': axis.place(low),
+                     'high': axis.place(high)})
+        if kind == 'loss':
+            losses.append(f'{case["name"]} {text_of.ratio(ratio)} '
+                          f'({text_of.ratio(low)} – {text_of.ratio(high)}): slower')
+    ratios = [ratio for _, _, (ratio, _, _) in claims(result)]
+    ends = list(dict.fromkeys(text_of.ratio(end) for end in (min(ratios), max(ratios))))
+    label = data['suite'] + (f', {text_of.volume(data)}' if data['limit']['iops'] else '')
+    part = result.name.partition('+')[2]
+    return {'label': label + (f', {part} again' if part else ''), 'losses': losses,
+            # what shows no difference lies below what shows one
+            'dots': sorted(dots, key=lambda dot: dot['kind'] != 'none'),
+            'range': ' – '.join(ends)}
+
+
+def picture(results):
+    """The text of the SVG for some result sets.  Raises Failure where one is not fit for it."""
     for result in results:
-        if result.builds[0] != base:
-            raise BenchError(f'{result.name}: compared with {result.builds[0]}, but {results[0].name} with {base}',
-                             'name result sets that have the same first build')
         if not result.data['complete']:
-            raise BenchError(f'{result.name}: incomplete: {result.data["error"]}', 'measure it again with make bench')
-    builds = [build for build in results[0].builds[1:] if all(build in result.builds for result in results)]
-    rows = {result.name: rows_of(result, builds) for result in results}
-    gains = [gain(one, case['better']) for several in rows.values() for case, found in several for one in found]
-    if not gains:
-        raise BenchError('nothing to compare in ' + ', '.join(result.name for result in results),
-                         'name result sets with two builds and two rounds or more')
-    sheet = Sheet(f'Speed beside {base}', WIDTH)
-    styles = build_styles([base, *builds])
-    sheet.legend({build: styles[build] for build in builds})
-    confidence = next(one['confidence'] for several in rows.values() for _, found in several for one in found)
-    sheet.note(f'{base} is 1, more is faster. Bars: geometric mean of the ratios, pair by pair; lines: {confidence:.0%} confidence '
-               'interval; pale: the interval includes 1, no difference shown.')
-    left, right = MARGIN, WIDTH - MARGIN - text_width('1.000 (1.000–1.000)', SMALL) - 8
-    # an interval may be far wider than what was found
-    top = max(1.1, *(min(high, 1.5 * ratio) for ratio, _, high in gains)) * 1.01
-    step = next(step for step in (0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100) if top / step < 7)
-    ticks = sorted({1, *(round(step * n, 2) for n in range(int(top / step) + 1))})
-
-    def place(value):
-        return left + min(value, top) / top * (right - left)
-
-    for result in results:
-        if not rows[result.name]:
-            continue
-        sheet.y += 28
-        suite = result.data['suite']
-        sheet.text(MARGIN, suite, weight='bold')
-        used = text_width(suite, TEXT, True) + 10
-        sheet.text(MARGIN + used, fitted(caption(result), sheet.inner - used, SMALL), size=SMALL, color=MUTED)
-        for case, found in rows[result.name]:
-            sheet.y += 18
-            sheet.text(MARGIN, fitted(case['title'], sheet.inner))
-            begin = sheet.y = sheet.y + 3
-            for one in found:
-                ratio, low, high = gain(one, case['better'])
-                colour, pale = styles[one['build']][0], one['includes_one']
-                sheet.y += 13
-                sheet.box(left, sheet.y - 10, place(ratio) - left, 10, PAPER)
-                sheet.box(left, sheet.y - 10, place(ratio) - left, 10, colour, alpha=0.35 if pale else 1)
-                for ink, rim in ((PAPER, 2), (INK, 0)):
-                    sheet.line([place(low), place(high)], [sheet.y - 5] * 2, color=ink, linewidth=1.1 + rim, zorder=3)
-                sheet.text(right + 8, f'{words.ratio(ratio)} ({words.ratio(low)}–{words.ratio(high)})', y=sheet.y - 2,
-                           size=SMALL, color=MUTED if pale else INK)
-            for tick in ticks:
-                sheet.line([place(tick)] * 2, [begin, sheet.y + 3], color=INK if tick == 1 else GRID,
-                           linewidth=1.2 if tick == 1 else 0.8, zorder=2 if tick == 1 else 0)
-    sheet.y += 16
-    for tick in ticks:
-        if tick == 1 or abs(place(tick) - place(1)) > 14:
-            sheet.text(place(tick), f'{tick:g}', size=TEXT - 1, color=INK if tick == 1 else MUTED,
-                       ha='left' if tick == 0 else 'center')
-    machines = list(dict.fromkeys(words.machine({**result.data, 'limit': {'iops': None}}) for result in results))
-    return sheet.finish([' / '.join(dict.fromkeys(f'release {result.data["version"]}' for result in results)) + ', '
-                         + ' / '.join(dict.fromkeys(result.data['date'][:10] for result in results)), ' / '.join(machines)])
+            raise Failure(f'{result.name}: incomplete: {result.data["error"]}',
+                          'measure it again with make bench')
+        if not claims(result):
+            raise Failure(f'{result.name}: does not compare {BUILD} with {BASE} in two rounds',
+                          f'make bench BUILDS="{BASE} {BUILD}"')
+    if not results:
+        raise Failure('there is no result set to draw', 'make bench, and bench/keep')
+    # an interval may be far wider than its ratio: it is cut off at the ends of the axis
+    axis = Axis([ratio for result in results for _, _, (ratio, _, _) in claims(result)])
+    parts, y = [], 84
+    for tree in dict.fromkeys(result.data['tree'] for result in results):
+        chosen = sorted((result for result in results if result.data['tree'] == tree), key=place)
+        part = {'title': f'MariaDB {chosen[0].data["version"]}', 'y': y, 'rows': []}
+        for result in chosen:
+            y += ROW
+            one = {**row(result, axis), 'y': y}
+            y += 13 * len(one['losses'])
+            part['rows'].append(one)
+        y += 34
+        parts.append({**part, 'end': y - 24})
+    machines = dict.fromkeys(text_of.machine(result.data) for result in results)
+    return render('headline.svg', width=WIDTH, height=y + 20 + 12 * len(machines), left=LEFT,
+                  right=RIGHT, label=LABEL, parts=parts, ticks=axis.ticks(), bottom=y - 8,
+                  machines=list(machines))
 
 
-def caption(result):
-    """What one suite's rows are, in a few words."""
-    parts = list(dict.fromkeys(words.measure(case['measure']) for case in result.data['cases']))
-    rounds = {words.rounds(case) for case in result.data['cases']}
-    return ', '.join([*parts, *(rounds if len(rounds) == 1 else [])]) + words.limit(result.data)
+def usual_sets():
+    """The kept sets of vanilla and millrace, in all suites and volumes."""
+    return [result for result in sets_in(KEPT) if result.usual]
 
 
-def write(top, paths):
-    """Writes docs/headline.svg from result sets, and the lines about it in README.md, between
-    `<!-- headline -->` and `<!-- /headline -->`."""
-    results = [ResultSet(path) for path in paths]
-    label = f'Speed beside {results[0].builds[0]}, suite by suite, with confidence intervals'
-    text = svg.render(figure(results), 'headline', label)
-    sets = ', '.join(f'[{result.data["suite"]}{words.limit(result.data)}]({os.path.relpath(result.path.resolve(), top)}/index.html)' for result in results)
-    lines = f'![{label}](docs/headline.svg)\n\nMeasured: {sets}; how: [docs/benchmarks.md](docs/benchmarks.md).'
-    readme = Path(top) / 'README.md'
-    old = readme.read_text(encoding='utf-8')
-    new, count = re.subn(r'(<!-- headline -->\n).*?(<!-- /headline -->)', lambda match: f'{match[1]}{lines}\n{match[2]}', old,
-                         flags=re.DOTALL)
+def write(top=TOP, paths=()):
+    """Writes docs/headline.svg from result sets, by default the kept ones of vanilla and
+    millrace, and the lines about it in README.md, between `<!-- headline -->` and
+    `<!-- /headline -->`.  Raises Failure."""
+    text = picture([ResultSet(path) for path in paths] or usual_sets())
+    lines = (f'![{LABEL}](docs/headline.svg)\n\nEvery ratio with its interval: '
+             '[test-results/](test-results/README.md); the method: '
+             '[docs/measure.md](docs/measure.md).')
+    readme = top / 'README.md'
+    new, count = re.subn(r'(<!-- headline -->\n).*?(<!-- /headline -->)',
+                         lambda match: f'{match[1]}{lines}\n{match[2]}',
+                         readme.read_text(encoding='utf-8'), flags=re.DOTALL)
     if count != 1:
-        raise BenchError('README.md: no place for the headline', 'put these two lines where it shall stand:',
-                         '<!-- headline -->', '<!-- /headline -->')
-    write_whole(Path(top) / 'docs/headline.svg', text)
+        raise Failure('README.md has no place for the headline', 'add these two lines:',
+                      '<!-- headline -->', '<!-- /headline -->')
+    write_whole(top / 'docs/headline.svg', text)
     write_whole(readme, new)
