@@ -201,7 +201,7 @@ def explained(servers, where):
         for lost in (False, error.lost):    # those that have died first: then nobody waits
             for server in servers:
                 server.check(lost)
-        raise Failure(f'{where}: a statement failed', str(error)) from None
+        raise Failure(f'{where}: a statement failed', *error.lines) from None
 
 
 def make_system_tables(build, data, options=()):

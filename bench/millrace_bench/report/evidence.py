@@ -13,6 +13,7 @@ from millrace_bench.report import format as text_of
 from millrace_bench.report.sets import KEPT, comparison, sets_in
 
 EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
+SERIES = ('millrace', 'plain:millrace')    # builds with all patches
 TRAINED, UNSEEN = ('oltp', 'tpcc'), ('unseen',)    # suites that show what a profile gains, costs
 INTRODUCTION = f'''# Proven and measured
 
@@ -76,6 +77,14 @@ def beside_vanilla(result, builds):
     return compared
 
 
+def averages(result, case):
+    """The average of each build, of a case that has no comparison."""
+    values = {build: [run['value'] for run in case['runs'] if run['build'] == build]
+              for build in result.builds_of(case)}
+    return ', '.join(f'{build} {text_of.number(sum(runs) / len(runs))}'
+                     for build, runs in values.items())
+
+
 def sets_table(results):
     """The comparisons of some result sets, a row each."""
     rows = []
@@ -86,6 +95,12 @@ def sets_table(results):
                          f'{compared["build"]} / {compared["base"]}', ratio(compared),
                          verdict(case, compared), text_of.volume(result.data)])
             set_link = ''       # once is enough
+        for case in result.data['cases']:
+            if not case['comparisons']:
+                rows.append([set_link, case['title'], text_of.measure(case['measure']),
+                             averages(result, case), '–', 'not compared: one round',
+                             text_of.volume(result.data)])
+                set_link = ''
     return table(['set', 'case', 'measure', 'builds', 'ratio:', 'shows', 'volume'], rows)
 
 
@@ -170,8 +185,9 @@ def measured(tree_names, header):
         if builds:
             rows += _rows(result, builds)
     for result in results:
-        if result.usual and result.data['suite'] in header.suites:
-            rows += _rows(result, ['millrace'])
+        builds = [build for build in result.builds[1:] if build in SERIES]
+        if result.data['suite'] in header.suites and 'vanilla' in result.builds:
+            rows += _rows(result, builds)
     if not rows:
         return 'Not measured.' if header.suites else 'Not measured: see `Bench:` in its header.'
     return table(['tree', 'case', 'builds', 'ratio:', 'shows',
