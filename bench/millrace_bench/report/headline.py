@@ -112,17 +112,21 @@ def usual_sets():
     return [result for result in sets_in(KEPT) if result.usual]
 
 
+def block():
+    """The lines of README.md between `<!-- headline -->` and `<!-- /headline -->`."""
+    return (f'![{LABEL}](docs/headline.svg)\n\nEvery ratio with its interval: '
+            '[test-results/](test-results/README.md); the method: '
+            '[docs/measure.md](docs/measure.md).')
+
+
 def write(top=TOP, paths=()):
     """Writes docs/headline.svg from result sets, by default the kept ones of vanilla and
     millrace, and the lines about it in README.md, between `<!-- headline -->` and
     `<!-- /headline -->`.  Raises Failure."""
     text = picture([ResultSet(path) for path in paths] or usual_sets())
-    lines = (f'![{LABEL}](docs/headline.svg)\n\nEvery ratio with its interval: '
-             '[test-results/](test-results/README.md); the method: '
-             '[docs/measure.md](docs/measure.md).')
     readme = top / 'README.md'
     new, count = re.subn(r'(<!-- headline -->\n).*?(<!-- /headline -->)',
-                         lambda match: f'{match[1]}{lines}\n{match[2]}',
+                         lambda match: f'{match[1]}{block()}\n{match[2]}',
                          readme.read_text(encoding='utf-8'), flags=re.DOTALL)
     if count != 1:
         raise Failure('README.md has no place for the headline', 'add these two lines:',
