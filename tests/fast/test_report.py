@@ -1,18 +1,23 @@
-"""Reading result sets: what is refused, and what the error says; numbers and verdicts in words."""
+"""Reading and keeping result sets: what is refused; numbers and verdicts as text; the tables of
+the documentation; the kept sets."""
 import gzip
 import json
+import re
 import subprocess
-import sys
+import types
 
 import pytest
 
 from conftest import TOP
-from millrace_bench.errors import BenchError
-from millrace_report import words
-from millrace_report.results import ResultSet
+from millrace.errors import Failure
+from millrace_bench import keep
+from millrace_bench.measure import result, stats
+from millrace_bench.report import evidence, headline, sets
+from millrace_bench.report import format as text_of
+from millrace_bench.report.sets import ResultSet
+from pages import sample
 
-sys.path.insert(0, str(TOP / 'tests/pages'))
-import sample  # noqa: E402
+KEPT = sorted(file.parent.name for file in sets.KEPT.glob('*/result.json'))
 
 
 @pytest.fixture
@@ -23,29 +28,24 @@ def small(tmp_path):
     return path
 
 
-def change(path, edit):
-    """Changes the record of a result set."""
-    data = json.loads((path / 'result.json').read_text())
-    edit(data)
-    (path / 'result.json').write_text(json.dumps(data))
-
-
 def fault(path):
     """The error that reading a result set ends in."""
-    with pytest.raises(BenchError) as error:
-        result = ResultSet(path)
-        for case in result.data['cases']:
-            for run in case['runs']:
-                result.table(run['timeline'], ('second', 'value'))
+    with pytest.raises(Failure) as error:
+        read = ResultSet(path)
+        for case in read.data['cases']:
+            read.rows(case, ('second', 'value'))
     return str(error.value)
 
 
 def test_a_good_set_is_read(small):
-    result = ResultSet(small)
-    case = result.data['cases'][0]
-    assert result.builds_of(case) == ['vanilla', 'millrace', 'debian']
-    rows = result.table(case['runs'][0]['timeline'], ('second', 'cpu'))
-    assert [second for second, _ in rows] == [1, 2, 3] and all(0 < cpu <= 1 for _, cpu in rows)
+    read = ResultSet(small)
+    case = read.data['cases'][0]
+    assert read.builds_of(case) == ['vanilla', 'millrace', 'debian']
+    rows = [row for row in read.rows(case, ('second', 'cpu')) if row[0] == 'debian']
+    assert [second for _, second, _ in rows] == [1, 2, 3] * 2
+    assert all(0 < cpu <= 1 for _, _, cpu in rows)
+    assert sum(count for _, _, count in read.rows(case, ('ms', 'count'))) == 3000 * 6
+    read.check_whole()
 
 
 def test_no_result(tmp_path):
@@ -53,71 +53,240 @@ def test_no_result(tmp_path):
 
 
 def test_not_json(small):
-    (small / 'result.json').write_text('{"format": 1,')
-    assert 'result.json: not JSON' in fault(small) and 'restore the result set from git' in fault(small)
+    (small / 'result.json').write_text('{"format": 2,')
+    assert 'result.json: not JSON' in fault(small) and sets.MEND in fault(small)
 
 
 @pytest.mark.parametrize('edit, said', [
-    (lambda data: data.pop('machine'), 'no machine'),
-    (lambda data: data['cases'][0]['runs'][0].pop('value'), 'result.cases[0].runs[0]: no value'),
-    (lambda data: data.update(format=2), "2 is not 1"),
+    (lambda data: data.pop('machine'), "'machine' is a required property"),
+    (lambda data: data['cases'][0]['runs'][0].pop('value'), '$.cases[0].runs[0]'),
+    (lambda data: data.update(format=1), 'format 1, and not 2'),
     (lambda data: data['builds'].pop(), 'names the build debian'),
 ])
-def test_a_record_that_is_not_as_it_should_be(small, edit, said):
-    change(small, edit)
+def test_a_record_that_is_wrong(small, edit, said):
+    sample.change(small, edit)
     assert said in fault(small) and 'make bench' in fault(small)
 
 
-def test_a_raw_file_is_missing(small):
-    (small / 'raw/read-only-16-2-millrace.csv.gz').unlink()
-    said = fault(small)
-    assert 'raw/read-only-16-2-millrace.csv.gz: no such file' in said
-    assert 'case read-only-16, millrace, round 2' in said and 'restore the result set from git' in said
+@pytest.mark.parametrize('name', ['runs.csv.gz', 'log.gz'])
+def test_a_file_is_missing(small, name):
+    (small / name).unlink()
+    assert f'{name}: no such file' in fault(small) and sets.MEND in fault(small)
 
 
-def test_a_raw_file_is_cut_off(small):
-    file = small / 'raw/read-only-16-2-millrace.csv.gz'
+def test_a_file_is_cut_off(small):
+    file = small / 'runs.csv.gz'
     file.write_bytes(file.read_bytes()[:-12])
     assert f'{file.name}: cannot be read' in fault(small)
 
 
-@pytest.mark.parametrize('text, said', [('second,rate\n1,2\n', "no column 'value'"), ('second,value\n1,fast\n', 'cannot be read'),
-                                        ('second,value\n1\n', 'cannot be read')])
-def test_a_raw_file_of_another_kind(small, text, said):
-    (small / 'raw/read-only-16-2-millrace.csv.gz').write_bytes(gzip.compress(text.encode()))
+@pytest.mark.parametrize('text, said', [
+    ('case,build,second,rate\nread-only-16,vanilla,1,2\n', "no column 'value'"),
+    ('case,build,second,value\nread-only-16,vanilla,1,fast\n', 'cannot be read'),
+    ('case,build,second,value\nread-only-16,vanilla,1\n', 'cannot be read')])
+def test_a_table_of_another_kind(small, text, said):
+    (small / 'runs.csv.gz').write_bytes(gzip.compress(text.encode()))
     assert said in fault(small)
 
 
 def test_the_command_names_the_fault_and_writes_nothing(small):
-    (small / 'raw/read-only-16-2-millrace.log.gz').unlink()
-    done = subprocess.run([TOP / 'bench/report', small], text=True, capture_output=True, check=False)
+    (small / 'log.gz').unlink()
+    done = subprocess.run([TOP / 'bench/report', small], text=True, capture_output=True,
+                          check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith('report: error: ') and 'millrace.log.gz: no such file' in done.stderr
-    assert not (small / 'index.html').exists() and not (small / 'pictures').exists()
+    assert done.stderr.startswith('report: error: ') and 'log.gz: no such file' in done.stderr
+    assert not (TOP / 'dist/report' / small.name).exists()
 
 
-@pytest.mark.parametrize('value, text', [(0, '0'), (0.01234, '0.0123'), (12.34, '12.3'), (123.45, '123.5'), (894.66, '894.7'),
-                                         (1234.5, '1,234'), (2.5e6, '2.5 M'), (None, '–')])
+def kept(path, sets_directory, name=None):
+    """Keeps a set: where it is then, or the error."""
+    try:
+        return keep.keep(path, name, sets_directory)
+    except Failure as error:
+        return str(error)
+
+
+def test_a_set_is_kept_in_place_of_the_older_one(small, tmp_path):
+    place = tmp_path / 'sets'
+    assert kept(small, place) == place / '10.11-oltp-iops3000' and not small.exists()
+    sample.write(small, rounds=3, seconds=2)
+    assert kept(small, place) == place / '10.11-oltp-iops3000'
+    assert [path.name for path in place.iterdir()] == ['10.11-oltp-iops3000']
+    assert len(ResultSet(place / '10.11-oltp-iops3000').data['cases'][0]['runs']) == 9
+    assert 'kept already' in kept(place / '10.11-oltp-iops3000', place)
+
+
+@pytest.mark.parametrize('builds, name', [
+    (('vanilla', 'millrace'), ''), (('vanilla', 'plain:millrace'), '+plain-millrace'),
+    (('vanilla', 'only:a+b', 'millrace'), '+only-a-b'), (('vanilla', '/x/y z'), '+-x-y-z')])
+def test_a_set_is_named_for_its_builds(small, builds, name):
+    sample.write(small.with_name('other'), builds=builds, seconds=1)
+    assert ResultSet(small.with_name('other')).kept_name() == f'10.11-oltp-iops3000{name}'
+
+
+@pytest.mark.parametrize('name, said', [
+    ('10.11-oltp+views', None), ('10.11-scan', '10.11-oltp'), ('../x', '10.11-oltp'),
+    ('10.11-oltp+/x', '10.11-oltp')])
+def test_a_name_of_ones_own(small, tmp_path, name, said):
+    where = kept(small, tmp_path / 'sets', name)
+    assert said in where if said else where.name == name
+
+
+@pytest.mark.parametrize('edit, said', [
+    (lambda data: data.update(complete=False, error='interrupted'), 'incomplete'),
+    (lambda data: data.update(format=1), 'format 1'),
+    (lambda data: data['cases'][0]['runs'].clear(), 'no run of read-write-16'),
+    (lambda data: data['cases'][1]['runs'][0].update(round=9), 'read-only-16, round 9')])
+def test_a_set_that_is_not_whole_is_not_kept(small, tmp_path, edit, said):
+    sample.change(small, edit)
+    assert said in kept(small, tmp_path / 'sets')
+    assert small.is_dir() and not (tmp_path / 'sets').exists()
+
+
+@pytest.mark.parametrize('value, text', [
+    (0, '0'), (0.01234, '0.0123'), (12.34, '12.3'), (123.45, '123.5'), (894.66, '894.7'),
+    (1234.5, '1,234'), (2.5e6, '2.5 M'), (None, '–')])
 def test_numbers(value, text):
-    assert words.number(value) == text
+    assert text_of.number(value) == text
 
 
 @pytest.mark.parametrize('ratio, low, high, better, said', [
-    (1.1, 1.05, 1.15, 'higher', 'better'), (0.9, 0.85, 0.95, 'higher', 'worse'), (0.9, 0.85, 0.95, 'lower', 'better'),
-    (1.1, 1.05, 1.15, 'lower', 'worse'), (1.1, 0.99, 1.2, 'higher', 'no difference shown')])
+    (1.1, 1.05, 1.15, 'higher', 'better'), (0.9, 0.85, 0.95, 'higher', 'worse'),
+    (0.9, 0.85, 0.95, 'lower', 'better'), (1.1, 1.05, 1.15, 'lower', 'worse'),
+    (1.1, 0.99, 1.2, 'higher', 'no difference shown')])
 def test_verdicts(ratio, low, high, better, said):
-    assert words.verdict({'ratio': ratio, 'low': low, 'high': high, 'includes_one': low <= 1 <= high}, better) == said
+    compared = {'ratio': ratio, 'low': low, 'high': high, 'includes_one': low <= 1 <= high}
+    assert text_of.verdict(compared, better) == said
 
 
-@pytest.mark.parametrize('name', sorted(file.parent.name for file in (TOP / 'test-results').glob('*/result.json')))
-def test_what_was_measured_is_whole_and_drawn(name):
-    path = TOP / 'test-results' / name
-    result = ResultSet(path)
-    assert (path / 'index.html').is_file() and list((path / 'pictures').glob('*.svg')), 'mend: make report'
-    assert f'href="{result.name}/index.html"' in (path.parent / 'index.html').read_text(), 'mend: make report'
-
-
-@pytest.mark.parametrize('seconds, said', [([60.0, 60.02], '1 round of 60\u00a0s'), ([0.028, 0.03], '1 round of 0.03\u00a0s'),
-                                           ([3.44, 9.1, 31.2], '1 round of 3.4 to 31\u00a0s'), ([0.2, 0.9], '1 round of 0.2 to 0.9\u00a0s')])
+@pytest.mark.parametrize('seconds, said', [
+    ([60.0, 60.02], '1 round of 60\u00a0s'), ([0.028, 0.03], '1 round of 0.03\u00a0s'),
+    ([3.44, 9.1, 31.2], '1 round of 3.4 to 31\u00a0s'),
+    ([0.2, 0.9], '1 round of 0.2 to 0.9\u00a0s')])
 def test_rounds(seconds, said):
-    assert words.rounds({'runs': [{'round': 1, 'seconds': value} for value in seconds]}) == said
+    assert text_of.rounds({'runs': [{'round': 1, 'seconds': value} for value in seconds]}) == said
+
+
+@pytest.mark.parametrize('name', KEPT)
+def test_a_kept_set_is_whole(name):
+    read = ResultSet(sets.KEPT / name)
+    read.check_whole()
+    assert name == read.kept_name() or name.startswith(f'{read.kept_name()}+')
+    assert str(TOP) not in (sets.KEPT / name / 'result.json').read_text() + read.text('log.gz')
+    for case in read.data['cases']:
+        # the same runs give the same comparisons
+        measures = {one['measure']: lambda run, name=one['measure']: run['figures'].get(name)
+                    for one in case['comparisons']}
+        measures[case['measure']] = lambda run: run['value']
+        again = {(one['build'], one['measure']): one['ratio'] for one in
+                 stats.comparisons(case['runs'], read.builds[0], read.builds, measures)}
+        for one in case['comparisons']:
+            assert again[one['build'], one['measure']] == pytest.approx(one['ratio'], rel=1e-4)
+
+
+def test_the_kept_sets_are_small():
+    assert sum(file.stat().st_size for file in sets.KEPT.rglob('*')) < 6 << 20
+
+
+@pytest.fixture
+def few(tmp_path, monkeypatch):
+    """A few kept sets, of which one has a loss."""
+    def slow(data):
+        data['cases'][1]['comparisons'][0].update(ratio=0.8, low=0.7, high=0.9,
+                                                  includes_one=False)
+    for name, builds in (('10.11-oltp', ('vanilla', 'millrace')),
+                         ('10.11-oltp+only', ('debian', 'vanilla', 'plain:only:google-io')),
+                         ('10.11-scan+without', ('without:google-io', 'millrace'))):
+        sample.write(tmp_path / name, suite=name[6:10], builds=builds, seconds=1)
+    sample.change(tmp_path / '10.11-oltp', slow)
+    monkeypatch.setattr(evidence, 'KEPT', tmp_path)
+    monkeypatch.setattr(evidence, 'verdicts', lambda tree: {'google-io': {'tests': 'yes'}})
+    return tmp_path
+
+
+def test_the_overview(few):
+    text = evidence.overview()
+    assert re.search(r'\(sets/10.11-oltp/\) \| read-write, 16 clients \| transactions/s \| '
+                     r'millrace / vanilla \| [\d.]+ \([\d.]+ – [\d.]+\) \| \w.* \| '
+                     r'3,000 IOPS \|', text)
+    assert text.count('**worse**') == 1 and '0.800 (0.700 – 0.900) | **worse**' in text
+    assert evidence.EVERYTHING in text and '| google-io | yes |' in text
+    assert text.count('Invented CPU') == 1
+    for name in set(re.findall(r'\]\((suites/[^)]+)\)', text)):
+        assert (TOP / 'test-results' / name).is_file()
+
+
+def header(name, *suites):
+    """A patch's header, as far as the table of its page needs it."""
+    return types.SimpleNamespace(name=name, suites=list(suites))
+
+
+def test_the_table_of_a_patch(few):
+    rows = [[cell.strip() for cell in row.split('|')[1:-1]]
+            for row in evidence.measured(['10.11'], header('google-io', 'oltp')).splitlines()[2:]]
+    builds = [row[2] for row in rows]
+    # the patch alone beside vanilla though that is not the base, the series beside the series
+    # without it, and the suites of its header
+    assert builds == ['plain:only:google-io / vanilla'] * 2 \
+        + ['millrace / without:google-io'] * 2 + ['millrace / vanilla'] * 2
+    other = evidence.measured(['10.11'], header('read-ahead', 'oltp'))
+    assert other.count('millrace / vanilla') == 2 and 'google-io' not in other
+    assert evidence.measured(['11.8'], header('google-io', 'oltp')).startswith('Not measured')
+
+
+def test_the_tables_of_the_profile(few):
+    text = evidence.profile()
+    assert text.count('millrace') == 1 and '(../../test-results/sets/10.11-oltp/)' in text
+
+
+def test_the_tables_name_every_kept_set(monkeypatch):
+    monkeypatch.setattr(evidence, 'verdicts', lambda tree: {})
+    text = evidence.overview()
+    assert 'not compared: one round' in text
+    assert [name for name in KEPT if f'(sets/{name}/)' not in text] == []
+
+
+def test_gains_are_turned_so_that_more_is_better():
+    compared = {'ratio': 0.5, 'low': 0.4, 'high': 0.8}
+    assert headline.gain(compared, 'lower') == (2, 1.25, 2.5)
+    assert headline.gain(compared, 'higher') == (0.5, 0.4, 0.8)
+
+
+def test_like_lines_are_folded():
+    same = [f'2026-11-26 {n} Transaction {n} was prepared' for n in range(50)]
+    turns = [line for n in range(40) for line in (f'Transaction {n} prepared', f'has {n} rows')]
+    bars = [f'  {n}.0 |{"*" * n}   {n}' for n in range(1, 9)]
+    text = '\n'.join(['begin', *same, 'between', *turns, 'then', *bars, 'a 1', 'a 2', 'end'])
+    assert result.folded(text).splitlines() == [
+        'begin', same[0], '... 49 like lines', 'between', *turns[:2], '... 78 like lines', 'then',
+        bars[0], '... 7 like lines', 'a 1', 'a 2', 'end']
+    assert result.folded('') == '' and result.folded('one\n') == 'one\n'
+
+
+def some_result():
+    """A real result.json."""
+    return json.loads((TOP / 'tests/fast/data/result.json').read_text())
+
+
+def test_the_schema_takes_a_real_result():
+    assert sets.faults(some_result()) == []
+
+
+@pytest.mark.parametrize('spoil, place', [
+    (lambda r: r.pop('machine'), '$: '),
+    (lambda r: r.update(format=3), '$.format: '),
+    (lambda r: r.update(complete='yes'), '$.complete: '),
+    (lambda r: r.update(extra=1), '$: '),
+    (lambda r: r['machine'].update(cores=0), '$.machine.cores: '),
+    (lambda r: r['limit'].update(by='magic'), '$.limit.by: '),
+    (lambda r: r['builds'][0].update(sha256='x'), '$.builds[0].sha256: '),
+    (lambda r: r['cases'][0]['runs'][1]['figures'].update(p95_ms=None),
+     '$.cases[0].runs[1].figures.p95_ms: '),
+    (lambda r: r['cases'][0]['comparisons'][0].update(pairs=[1.0]),
+     '$.cases[0].comparisons[0].pairs: '),
+])
+def test_the_schema_refuses(spoil, place):
+    spoiled = some_result()
+    spoil(spoiled)
+    [wrong] = sets.faults(spoiled)
+    assert wrong.startswith(place)

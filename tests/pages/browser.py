@@ -1,16 +1,19 @@
 """Headless Chromium, spoken to through its debugging pipe (Chrome DevTools Protocol)."""
-import base64
 import json
 import os
 import shutil
 import subprocess
 
-FLAGS = ('--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
-         '--disable-background-networking', '--disable-component-update', '--hide-scrollbars', '--remote-debugging-pipe')
+FLAGS = ('--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+         '--disable-sync', '--disable-background-networking', '--disable-component-update',
+         '--hide-scrollbars', '--remote-debugging-pipe')
+FRAME = 'new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))'
 
 
 class Browser:
-    """A browser with one tab and a profile of its own in the directory `profile`.  Use as a context."""
+    """A browser with one tab and a profile of its own in the directory `profile`.
+
+    Use as a context."""
 
     def __init__(self, profile):
         self.profile, self.number, self.events, self.rest = profile, 0, [], b''
@@ -22,14 +25,16 @@ class Browser:
         self.read, from_browser = os.pipe()
         # the browser reads its commands from descriptor 3 and answers on 4
         self.process = subprocess.Popen(
-            ['bash', '-c', f'exec "$@" 3<&{to_browser} 4>&{from_browser}', 'bash', program, *FLAGS,
-             f'--user-data-dir={self.profile}', 'about:blank'],
-            pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ['bash', '-c', f'exec "$@" 3<&{to_browser} 4>&{from_browser}', 'bash', program,
+             *FLAGS, f'--user-data-dir={self.profile}', 'about:blank'],
+            pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         self.session = None
         target = self.ask('Target.createTarget', url='about:blank')['targetId']
-        self.session = self.ask('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+        attached = self.ask('Target.attachToTarget', targetId=target, flatten=True)
+        self.session = attached['sessionId']
         for domain in ('Page', 'Runtime', 'Log', 'Network'):
             self.ask(f'{domain}.enable')
         self.ask('Page.setLifecycleEventsEnabled', enabled=True)
@@ -65,29 +70,34 @@ class Browser:
         return answer['result']
 
     def open(self, path, width, scheme):
-        """Opens a file at a width of so many pixels, light or dark; returns the faults on the way:
-        errors on the console, exceptions, files that could not be loaded."""
+        """Opens a file at a width in pixels, light or dark: the faults on the way, which are
+        errors on the console, exceptions, and files that could not be loaded."""
         self.events = []
-        self.ask('Emulation.setDeviceMetricsOverride', width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
-        self.ask('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
+        self.ask('Emulation.setDeviceMetricsOverride', width=width, height=900,
+                 deviceScaleFactor=1, mobile=width < 600)
+        self.ask('Emulation.setEmulatedMedia',
+                 features=[{'name': 'prefers-color-scheme', 'value': scheme}])
         loader = self.ask('Page.navigate', url=path.resolve().as_uri())['loaderId']
 
         def loaded(event):
-            # of this page: about:blank's, or that of the page before, may come late
+            # about:blank's event, or that of the page before, may come late
             of = event.get('params', {})
-            return event.get('method') == 'Page.lifecycleEvent' and of['loaderId'] == loader and of['name'] == 'load'
+            return event.get('method') == 'Page.lifecycleEvent' \
+                and (of['loaderId'], of['name']) == (loader, 'load')
         while not any(map(loaded, self.events)):
             self.events.append(self._message())
-        # what is still under way is reported before the answer to this
-        self.ask('Runtime.evaluate', expression='new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))', awaitPromise=True)
+        # events that are still under way come before the answer to this
+        self.ask('Runtime.evaluate', expression=FRAME, awaitPromise=True)
         faults = []
         for event in self.events:
             method, of = event.get('method'), event.get('params', {})
             if method == 'Runtime.exceptionThrown':
                 faults.append(of['exceptionDetails']['text'])
-            elif method == 'Runtime.consoleAPICalled' and of['type'] in ('error', 'warning', 'assert'):
+            elif method == 'Runtime.consoleAPICalled' \
+                    and of['type'] in ('error', 'warning', 'assert'):
                 faults.append(str(of['args']))
-            elif method == 'Log.entryAdded' and of['entry']['level'] in ('error', 'warning'):
+            elif method == 'Log.entryAdded' \
+                    and of['entry']['level'] in ('error', 'warning'):
                 faults.append(f'{of["entry"]["text"]} {of["entry"].get("url", "")}')
             elif method == 'Network.loadingFailed':
                 faults.append(f'not loaded: {of["errorText"]}')
@@ -95,11 +105,7 @@ class Browser:
 
     def evaluate(self, expression):
         """The value of an expression in the page."""
-        answer = self.ask('Runtime.evaluate', expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.ask('Runtime.evaluate', expression=expression, returnByValue=True,
+                          awaitPromise=True)
         assert 'exceptionDetails' not in answer, answer
         return answer['result'].get('value')
-
-    def screenshot(self, path):
-        """Writes a PNG of the whole page."""
-        image = self.ask('Page.captureScreenshot', captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(image['data']))

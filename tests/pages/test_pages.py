@@ -1,38 +1,42 @@
-"""The pages in a real browser: on a phone and a desk, light and dark, nothing is missing, cut or illegible.
+"""The pages in a real browser: on a phone and a desk, light and dark, nothing is missing, cut or
+illegible.
 
-Most are made from invented result sets (sample.py); those in test-results/ are looked at as they are.
+Most are drawn from invented result sets (sample.py); a few from test-results/sets.
 """
-import json
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 
 import pytest
 
-from browser import Browser
 from conftest import TOP
-import sample
-from millrace_report import draw, headline
+from millrace.errors import Failure
+from millrace_bench.report import headline, sets
+from millrace_bench.report import pages as drawn_pages
+from pages import sample
+from pages.browser import Browser
 
 SIZES = [(390, 'light'), (390, 'dark'), (1280, 'light'), (1280, 'dark')]
 
-HEAD = '<!DOCTYPE html><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+HEAD = '<!DOCTYPE html><meta name="viewport" content="width=device-width, initial-scale=1">' \
+    '<meta name="color-scheme" content="light dark">'
 
-# Run in the page.  What it returns is what is wrong with it.
+# Run in the page; returns its faults.
 LOOK = r'''
 (() => {
   const faults = [], wide = WIDTH;
   document.querySelectorAll('details').forEach(one => one.open = true);
-  if (document.documentElement.scrollWidth > wide) faults.push('the page is wider than the screen');
+  if (document.documentElement.scrollWidth > wide)
+    faults.push('the page is wider than the screen');
   for (const one of document.querySelectorAll('body *')) {
     const box = one.getBoundingClientRect();
     if (box.right > wide + 0.5 && !one.closest('.wide') && !one.closest('svg'))
       faults.push(`${one.tagName} reaches beyond the screen: ${one.textContent.slice(0, 40)}`);
   }
   for (const one of document.querySelectorAll('th,td,dt,dd'))
-    if (one.clientWidth < 44 && one.textContent.trim().length > 8) faults.push(`squeezed: ${one.textContent}`);
+    if (one.clientWidth < 44 && one.textContent.trim().length > 8)
+      faults.push(`squeezed: ${one.textContent}`);
   for (const one of document.images)
     if (!one.complete || !one.naturalWidth) faults.push(`image not shown: ${one.src}`);
   for (const one of document.querySelectorAll('figure')) {
@@ -40,16 +44,18 @@ LOOK = r'''
     if (!svg) { faults.push('a figure without a picture'); continue; }
     const box = svg.getBoundingClientRect(), name = svg.getAttribute('aria-label');
     if (box.width < 250 || box.height < 60) faults.push(`picture too small: ${name}`);
-    if (svg.querySelectorAll('path,use').length < 3) faults.push(`nothing drawn: ${name}`);
+    if (svg.querySelectorAll('path,use,circle').length < 3) faults.push(`nothing drawn: ${name}`);
     for (const text of svg.querySelectorAll('text')) {
       const place = text.getBoundingClientRect();
-      if (place.left < box.left - 1 || place.right > box.right + 1 || place.bottom > box.bottom + 1)
+      if (place.left < box.left - 1 || place.right > box.right + 1
+          || place.bottom > box.bottom + 1)
         faults.push(`text is cut: ${text.textContent} in ${name}`);
       if (place.height < 8) faults.push(`text too small: ${text.textContent} in ${name}`);
     }
   }
   const light = colour => {
-    const [r, g, b] = colour.match(/[\d.]+/g).map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = colour.match(/[\d.]+/g).map(x => x / 255)
+      .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const contrast = (one, other) => {
@@ -63,24 +69,28 @@ LOOK = r'''
     }
     return 'rgb(255, 255, 255)';
   };
-  for (const one of document.querySelectorAll('h1,h2,h3,p,a,li,b,span,small,i,th,td,dt,dd,summary,svg text')) {
+  const texts = 'h1,h2,h3,p,a,li,b,span,small,i,th,td,dt,dd,summary,svg text';
+  for (const one of document.querySelectorAll(texts)) {
     const style = getComputedStyle(one), colour = one.closest('svg') ? style.fill : style.color;
     if (one.textContent.trim() && contrast(colour, ground(one)) < 4.5)
       faults.push(`${one.textContent.slice(0, 40)}: ${colour} on ${ground(one)} is hard to read`);
   }
   // but for the rims of paper that set lines off
-  for (const one of document.querySelectorAll('figure svg [stroke-width]:not([stroke="#ffffff"])')) {
-    const colour = getComputedStyle(one).stroke;
-    if (/^rgb\(/.test(colour) && parseFloat(one.getAttribute('stroke-width')) >= 1.3 && contrast(colour, ground(one)) < 2.9)
-      faults.push(`a line in ${colour} on ${ground(one)} is hard to see`);
+  const lines = 'figure svg [style*="stroke-width"]:not([style*="stroke: #ffffff"]), svg circle';
+  for (const one of document.querySelectorAll(lines)) {
+    const style = getComputedStyle(one);
+    if (/^rgb\(/.test(style.stroke) && parseFloat(style.strokeWidth) >= 1.3
+        && contrast(style.stroke, ground(one)) < 2.9)
+      faults.push(`a line in ${style.stroke} on ${ground(one)} is hard to see`);
   }
   return faults;
 })()'''
 
 
 def look(browser, page, width, scheme):
-    """What is wrong with a page, in texts."""
-    return browser.open(page, width, scheme) + browser.evaluate(LOOK.replace('WIDTH', str(width)))
+    """The faults of a page, as texts."""
+    return browser.open(page, width, scheme) \
+        + browser.evaluate(LOOK.replace('WIDTH', str(width)))
 
 
 @pytest.fixture(scope='module')
@@ -91,18 +101,36 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope='session')
-def top(tmp_path_factory):
-    """A directory of invented result sets, drawn."""
-    path = tmp_path_factory.mktemp('test-results')
+def made(tmp_path_factory):
+    """A directory of invented result sets."""
+    path = tmp_path_factory.mktemp('sets')
     sample.write_all(path)
-    hand = path / '2026-11-18-by-hand'
-    hand.mkdir()
-    (hand / 'README.md').write_text('# Scans & more, by hand\n')
-    draw.draw(path, [])
     return path
 
 
-SETS = ['2026-11-21-10.11-oltp', '2026-11-21-10.11-scan', '2026-11-20-11.8-contention', '2026-11-19-10.11-checkpoint']
+@pytest.fixture(scope='session')
+def top(made, tmp_path_factory):
+    """The invented result sets, drawn."""
+    path = tmp_path_factory.mktemp('report')
+    drawn_pages.draw(sorted(made.iterdir()), path, say=lambda text: None)
+    return path
+
+
+SETS = ['2026-11-21-10.11-oltp', '2026-11-21-10.11-scan', '2026-11-20-11.8-contention',
+        '2026-11-19-10.11-checkpoint']
+# of the kept sets: many cases, seconds, many builds with long names, one case
+KEPT = [name for name in ('10.11-unseen', '11.8-recovery-iops3000',
+                          '10.11-undospace+plain-millrace',
+                          '10.11-tpcc+plain-only-split-buffer-mutex')
+        if (sets.KEPT / name).is_dir()]
+
+
+@pytest.fixture(scope='session')
+def kept(tmp_path_factory):
+    """Some of the kept sets, drawn."""
+    path = tmp_path_factory.mktemp('kept')
+    drawn_pages.draw([sets.KEPT / name for name in KEPT], path, say=lambda text: None)
+    return path
 
 
 @pytest.mark.parametrize('width, scheme', SIZES)
@@ -111,63 +139,67 @@ def test_a_page_is_whole_and_legible(browser, top, name, width, scheme):
     assert look(browser, top / name / 'index.html', width, scheme) == []
 
 
-@pytest.mark.parametrize('width, scheme', SIZES)
-@pytest.mark.parametrize('page', sorted(str(page.relative_to(TOP)) for page in (TOP / 'test-results').glob('**/index.html')))
-def test_the_pages_of_what_was_measured(browser, page, width, scheme):
-    assert look(browser, TOP / page, width, scheme) == []
+@pytest.mark.parametrize('width, scheme', [SIZES[1], SIZES[2]])
+@pytest.mark.parametrize('name', ['.', *KEPT])
+def test_the_pages_of_kept_sets(browser, kept, name, width, scheme):
+    assert look(browser, kept / name / 'index.html', width, scheme) == []
 
 
 @pytest.mark.parametrize('name', SETS)
 def test_every_picture_is_in_the_page_and_beside_it(browser, top, name):
     browser.open(top / name / 'index.html', 1280, 'light')
-    shown = browser.evaluate('[...document.querySelectorAll("figure svg")].map(svg => svg.getAttribute("aria-label"))')
-    files = {ET.parse(file).getroot().get('aria-label') for file in (top / name / 'pictures').iterdir()}
+    shown = browser.evaluate('[...document.querySelectorAll("figure svg")]'
+                             '.map(svg => svg.getAttribute("aria-label"))')
+    files = {ET.parse(file).getroot().get('aria-label')
+             for file in (top / name / 'pictures').iterdir()}
     assert sorted(shown) == sorted(files)
-    data = json.loads((top / name / 'result.json').read_text())
-    for case in data['cases']:
+    result = sets.ResultSet(top / name)
+    for case in result.data['cases']:
         wanted = ['average of each build']
-        if any(run['timeline'] for run in case['runs']):
+        if result.rows(case, ('second',)):
             wanted += ['throughput over time', 'CPU and disk use over time']
-        if any(run['histogram'] for run in case['runs']):
+        if result.rows(case, ('ms',)):
             wanted += ['histogram of response times']
         for kind in wanted:
-            assert sum(label.startswith(f'{data["suite"]}, {case["title"]}: {kind}') for label in shown) == 1, f'{case["name"]}: {kind}'
+            label = f'{result.data["suite"]}, {case["title"]}: {kind}'
+            assert sum(each.startswith(label) for each in shown) == 1, label
     assert sum('ratio of' in label for label in shown) == 1
 
 
 def test_every_link_leads_somewhere(top):
     for page in [top / 'index.html', *(top / name / 'index.html' for name in SETS)]:
         text = page.read_text()
-        links = re.findall(r'href="([^"#]+)"', text)
-        assert not re.search(r'src=|url\((?!#)', text), 'a page needs no other file'
+        links = re.findall(r'(?:href|src)="([^"#]+)"', text)
+        assert not re.search(r'url\((?!#)', text)
         assert len(links) > 4
         for link in links:
             assert link == 'data:,' or (page.parent / link).exists(), f'{page}: {link}'
         if page.parent != top:
-            raw = {file.relative_to(page.parent).as_posix() for file in (page.parent / 'raw').iterdir()}
-            assert raw <= set(links)
+            assert 'src=' not in text, 'a page of a set needs no other file'
+            assert set(drawn_pages.FILES) <= set(links)
 
 
 def test_a_page_says_what_was_measured_and_whether_it_is_whole(top):
     page = (top / SETS[0] / 'index.html').read_text()
-    for words in ('oltp', '10.11.18', 'Invented CPU', '3,000 IOPS', '3 rounds of 60', 'O_DIRECT', 'includes 1', 'read-ahead',
-                  '0123456789abcdef'):
+    for words in ('oltp', '10.11.18', 'Invented CPU', '3,000 IOPS', '3 rounds of 60', 'O_DIRECT',
+                  'includes 1', 'read-ahead', '0123456789abcdef', 'buffered writes'):
         assert words in page
     cut_off = (top / SETS[3] / 'index.html').read_text()
-    assert 'Incomplete' in cut_off and 'interrupted in round 3' in cut_off and 'Incomplete' not in page
+    assert 'class="warning"' in cut_off and 'interrupted in round 3' in cut_off
+    assert 'class="warning"' not in page
     assert '<b>heavy' not in cut_off and '&lt;b&gt;heavy' in cut_off
-    overview = (top / 'index.html').read_text()
-    assert overview.count('<i>incomplete</i>') == 1 and 'Scans &amp; more, by hand' in overview
+    assert (top / 'index.html').read_text().count('<i>incomplete</i>') == 1
 
 
 @pytest.mark.parametrize('old, new, said', [
-    (r'<figure><svg.*?</svg></figure>', '<figure></figure>', 'a figure without a picture'),
-    (r'(<figure><svg.*?>).*?(</svg></figure>)', r'\1\2', 'nothing drawn'),
-    (r'<figure><svg.*?</svg></figure>', '<img src="pictures/none.svg" alt="">', 'image not shown'),
+    (r'<figure><svg.*?</svg>\s*</figure>', '<figure></figure>', 'a figure without a picture'),
+    (r'(<figure><svg.*?>).*?(</svg>\s*</figure>)', r'\1\2', 'nothing drawn'),
+    (r'<figure><svg.*?</svg>\s*</figure>', '<img src="pictures/none.svg" alt="">',
+     'image not shown'),
     (r'</main>', '<script>console.error("it broke")</script></main>', 'it broke'),
     (r'</main>', '<script>nowhere()</script></main>', 'Uncaught'),
     (r'<h1>', '<h1 style="white-space:nowrap;width:900px">', 'wider than the screen'),
-    (r'\.wide \{.*?\} \.wide th\[scope\] \{.*?\}', '.wide { overflow-x: auto; }', 'squeezed'),
+    (r'\.wide \{.*?\}\s*\.wide th\[scope\] \{.*?\}', '.wide { overflow-x: auto; }', 'squeezed'),
     (r'@media \(prefers-color-scheme:dark\)', '@media print', 'hard to read'),
     (r'(<text [^>]*x=")\d+', r'\g<1>370', 'text is cut'),
 ])
@@ -180,38 +212,62 @@ def test_a_broken_page_is_noticed(browser, top, tmp_path, old, new, said):
     assert said in ' '.join(look(browser, page, 390, 'dark'))
 
 
-def test_the_same_results_give_the_same_bytes(top, tmp_path):
-    sample.write(tmp_path / SETS[0])
-    code = f'import sys; sys.path.insert(0, "bench"); from millrace_report import draw; draw.draw({str(tmp_path)!r}, [])'
+def test_the_same_results_give_the_same_bytes(made, top, tmp_path):
+    code = 'import sys, pathlib; from millrace_bench.report import pages; ' \
+        'pages.draw([pathlib.Path(sys.argv[1])], pathlib.Path(sys.argv[2]))'
     for seed in ('1', '2'):
-        subprocess.run([sys.executable, '-c', code], cwd=TOP, check=True, stdout=subprocess.DEVNULL,
-                       env={**os.environ, 'PYTHONHASHSEED': seed, 'TZ': f'UTC-{seed}', 'SOURCE_DATE_EPOCH': seed})
-        files = [path.relative_to(tmp_path / SETS[0]) for path in (tmp_path / SETS[0]).rglob('*') if path.is_file()]
+        subprocess.run([TOP / 'scripts/python', '-c', code, made / SETS[0], tmp_path / seed],
+                       check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, 'PYTHONHASHSEED': seed, 'TZ': f'UTC-{seed}',
+                            'SOURCE_DATE_EPOCH': seed})
+        drawn = tmp_path / seed / SETS[0]
+        files = [path.relative_to(drawn) for path in drawn.rglob('*') if path.is_file()]
         assert len(files) > 10
         for file in files:
-            assert (tmp_path / SETS[0] / file).read_bytes() == (top / SETS[0] / file).read_bytes(), file
+            assert (drawn / file).read_bytes() == (top / SETS[0] / file).read_bytes(), file
 
 
-def test_the_headline(browser, top, tmp_path):
+def headline_of(tmp_path, *paths):
+    """Writes the headline of result sets into a README in `tmp_path`: the picture's text."""
     (tmp_path / 'docs').mkdir()
-    (tmp_path / 'README.md').write_text('before\n<!-- headline -->\nold\n<!-- /headline -->\nafter\n')
-    headline.write(tmp_path, [top / SETS[0], top / SETS[1]])
+    (tmp_path / 'README.md').write_text(
+        'before\n<!-- headline -->\nold\n<!-- /headline -->\nafter\n')
+    headline.write(tmp_path, paths)
+    return (tmp_path / 'docs/headline.svg').read_text()
+
+
+def test_the_headline(browser, made, tmp_path):
+    picture = headline_of(tmp_path, made / SETS[0], made / SETS[1])
     readme = (tmp_path / 'README.md').read_text()
-    assert re.fullmatch(r'before\n<!-- headline -->\n.*\(docs/headline.svg\).*\n<!-- /headline -->\nafter\n', readme, re.DOTALL)
-    assert f'{SETS[1]}/index.html' in readme and 'old' not in readme
+    assert re.fullmatch(r'before\n<!-- headline -->\n.*\(docs/headline.svg\).*\n'
+                        r'<!-- /headline -->\nafter\n', readme, re.DOTALL)
+    assert 'old' not in readme
+    assert 'Invented CPU' in picture and 'scan, 3,000 IOPS' in picture
+    assert picture.count('class="gain" cx') == 1 + 5
     page = tmp_path / 'index.html'
-    picture = (tmp_path / 'docs/headline.svg').read_text()
-    assert 'Invented CPU' in picture and 'cold ascending scan' in picture
     for width, scheme in SIZES:
         # as a README shows it, and opened to be looked into
         page.write_text(HEAD + '<img src="docs/headline.svg" style="max-width:100%">')
         assert look(browser, page, width, scheme) == []
         inline = picture.replace('<svg ', '<svg style="max-width:100%;height:auto" ')
-        page.write_text(HEAD + f'<figure style="margin:0;background:{"#161b22" if scheme == "dark" else "#fff"}">{inline}</figure>')
+        ground = '#161b22' if scheme == 'dark' else '#fff'
+        page.write_text(HEAD + f'<figure style="margin:0;background:{ground}">{inline}</figure>')
         assert look(browser, page, width, scheme) == []
 
 
-def test_the_headline_is_not_made_of_what_was_cut_off(top, tmp_path):
-    (tmp_path / 'README.md').write_text('<!-- headline -->\n<!-- /headline -->\n')
-    done = subprocess.run([TOP / 'bench/report', '--headline', top / SETS[3]], text=True, capture_output=True, check=False)
-    assert done.returncode == 1 and 'incomplete: interrupted' in done.stderr
+def test_a_loss_is_named_in_the_headline(made, tmp_path):
+    def slow(data):
+        data['cases'][1]['comparisons'][0].update(ratio=0.861, low=0.75, high=0.99,
+                                                  includes_one=False)
+    path = tmp_path / SETS[0]
+    sample.write(path)
+    sample.change(path, slow)
+    picture = headline_of(tmp_path, path)
+    assert picture.count('class="loss" cx') == 1 + 1
+    assert 'read-only-16 0.861 (0.750 – 0.990): slower' in picture
+
+
+def test_the_headline_is_not_made_of_what_was_cut_off(made, tmp_path):
+    with pytest.raises(Failure, match='incomplete: interrupted'):
+        headline_of(tmp_path, made / SETS[3])
+    assert not (tmp_path / 'docs/headline.svg').exists()

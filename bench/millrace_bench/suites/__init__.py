@@ -1,18 +1,18 @@
-"""The suites: a module each, with
+"""The suites: a module each, whose docstring says what it is for; docs/measure.md has the method.
 
-    TITLE           one line
-    ROUNDS SECONDS  how often each build runs each case, and how long under load
-    SERVER          options of all its servers, on top of server.OPTIONS
-    LOAD            options of the load that all its cases have
-    cases(scale)    its cases
+SUITES has them by name; a Suite is made for a Scale (millrace_bench/measure/case.py)."""
+from millrace_bench.suites.checkpoint import Checkpoint
+from millrace_bench.suites.contention import Contention
+from millrace_bench.suites.oltp import Oltp
+from millrace_bench.suites.recovery import Recovery
+from millrace_bench.suites.scan import Scans
+from millrace_bench.suites.short import Short
+from millrace_bench.suites.tpcc import Tpcc
+from millrace_bench.suites.undo import Undo
+from millrace_bench.suites.undospace import UndoSpace
+from millrace_bench.suites.unseen import UnseenByProfile
 
-The docstring of a suite says what it is for; docs/benchmarks.md has the method.
-"""
-import importlib
-
-NAMES = ('short', 'oltp', 'tpcc', 'scan', 'recovery', 'undo', 'undospace', 'contention', 'checkpoint', 'unseen')
-
-
-def suite(name):
-    """The module of a suite."""
-    return importlib.import_module(f'{__name__}.{name}')
+SUITES = {suite.name: suite for suite in (
+    Short, Oltp, Tpcc, Scans, Recovery, Undo, UndoSpace, Contention, Checkpoint,
+    UnseenByProfile)}
+NAMES = tuple(SUITES)

@@ -1,28 +1,43 @@
-"""Writes with a small redo log, so that the pages have to follow them to the disk: the throughput of each
-second, and how far the worst seconds fall below the mean."""
-from .. import stats
-from ..case import Case
-from ..tables import sbtest
+"""Writes with a small redo log, so that pages have to follow them to the disk at once.
 
-TITLE = 'write-heavy with a small redo log: throughput second by second'
-ROUNDS, SECONDS = 4, 25
-SERVER = {'innodb_buffer_pool_size': '512M', 'innodb_log_file_size': '64M', 'innodb_flush_log_at_trx_commit': '2'}
+Measures the throughput of each second, and how far the worst seconds fall below the mean."""
+from millrace_bench.measure import stats
+from millrace_bench.measure.case import Case, Suite, measured
+from millrace_bench.measure.sbtest import Sbtest
+
 LOAD = {'tables': 4, 'rows': 1000000, 'rand-type': 'uniform', 'threads': 16}
-WARM_UP = 5
 
 
-def cases(scale):
-    """One: sysbench's write-only load."""
-    tables, rows = LOAD['tables'], scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
+class WriteOnly(Case):
+    """sysbench's write-only load."""
+    name, title = 'write-only-16', 'write-only, 16 clients, redo log 64M'
+    compare = ('worst_over_mean', 'p1_over_mean', 'p99_ms')
+    warm_up = 5
 
-    def measure(context):
+    def __init__(self, scale):
+        self.data = Sbtest(LOAD['tables'], scale.of(LOAD['rows'] // LOAD['tables'], least=1000))
+        self.estimate = scale.seconds + self.warm_up + 6
+
+    def measure(self, context):
         server = context.start()
-        result, timeline = context.load(server, 'oltp_write_only', warm_up=min(WARM_UP, scale.seconds), tables=tables,
-                                        table_size=rows, rand_type=LOAD['rand-type'], threads=LOAD['threads'])
+        load = {'tables': self.data.tables, 'table_size': self.data.rows,
+                'rand_type': LOAD['rand-type'], 'threads': LOAD['threads']}
+        context.warm_up(server, 'oltp_write_only', **load)
+        result, timeline = context.load(server, 'oltp_write_only', **load)
         rates = [rate for _, rate, *_ in timeline]
         mean = sum(rates) / len(rates) or 1    # the disk may have stood still in all of them
-        return context.measured(result, timeline, worst_over_mean=min(rates) / mean,
-                                p1_over_mean=stats.percentile(rates, 0.01) / mean)
-    return [Case(name='write-only-16', title='write-only, 16 clients, redo log 64M', measure='transactions/s',
-                 better='higher', data=sbtest(tables, rows), run=measure, estimate=scale.seconds + WARM_UP + 6,
-                 compare=('worst_over_mean', 'p1_over_mean', 'p99_ms'))]
+        return measured(result, timeline, worst_over_mean=min(rates) / mean,
+                        p1_over_mean=stats.percentile(rates, 1) / mean)
+
+
+class Checkpoint(Suite):
+    """One case."""
+    name = 'checkpoint'
+    title = 'write-heavy with a small redo log: throughput second by second'
+    rounds, seconds = 4, 25
+    server = {'innodb_buffer_pool_size': '512M', 'innodb_log_file_size': '64M',
+              'innodb_flush_log_at_trx_commit': '2'}
+    load = LOAD
+
+    def cases(self):
+        return [WriteOnly(self.scale)]

@@ -1,112 +1,154 @@
-"""Many clients and a working set larger than the buffer pool: how often InnoDB's mutexes are taken and
-how long they are waited for, as performance_schema counts them, with the throughput.
+"""Many clients and a working set larger than the buffer pool: how often InnoDB's mutexes are
+taken and how long they are waited for, as performance_schema counts them, and the throughput.
 
-performance_schema counts each acquisition and the time from asking to having; an acquisition without
-waiting costs some 50 ns of that.  How many waited is reckoned from the last acquisitions of each run, of
-which it knows the time of each one.  Nothing else is counted by it meanwhile."""
-from ..case import Case
-from ..tables import sbtest
+performance_schema counts each acquisition and the time from asking to having; an acquisition
+without waiting costs some 50 ns of that.  The number of those that waited is reckoned from the
+last acquisitions of each run, which performance_schema keeps one by one.  It counts nothing else
+meanwhile."""
+from dataclasses import dataclass
 
-TITLE = 'many clients, working set larger than the buffer pool'
-ROUNDS, SECONDS = 3, 8
-# neighbours are not written on a disk that does not rotate; a virtual one may say that it does
-SERVER = {'innodb_flush_log_at_trx_commit': '2', 'innodb_flush_neighbors': '0',
-          'performance_schema': 'ON',
-          'performance_schema_instrument': 'wait/synch/mutex/innodb/%=ON', 'performance_schema_max_mutex_classes': '300',
-          'performance_schema_consumer_events_waits_current': 'ON',
-          'performance_schema_consumer_events_waits_history_long': 'ON',
-          'performance_schema_events_waits_history_long_size': '200000'}
+from millrace_bench.measure.case import Case, Suite, measured
+from millrace_bench.measure.sbtest import Sbtest
+
 LOAD = {'tables': 4, 'rows': 1000000, 'rand-type': 'uniform'}
 POOL = 64    # MiB, a quarter of the data
-WARM_UP = 3
-WAITED = 5_000_000    # picoseconds: a hundred times what an acquisition without waiting takes, and less than to go to sleep and wake up
-# the latches that a page takes on its way into the pool, and what they are called in the figures
-OF_A_PAGE = {'buf_pool_mutex': 'buf_pool', 'buf_pool_free_mutex': 'buf_pool_free', 'fil_system_mutex': 'fil_system'}
-# a sum over the rows of a table, in the order of the primary key, from any of them to the last one
-SCAN = {'skip_trx': 'on', 'point_selects': 0, 'simple_ranges': 0, 'sum_ranges': 1, 'order_ranges': 0, 'distinct_ranges': 0}
+# picoseconds: a hundred times an acquisition without waiting, and less than to sleep and wake up
+WAITED = 5_000_000
+# the latches that a page takes on its way into the pool, and their names in the figures
+OF_A_PAGE = {'buf_pool_mutex': 'buf_pool', 'buf_pool_free_mutex': 'buf_pool_free',
+             'fil_system_mutex': 'fil_system'}
+# a sum over the rows of a table in the order of the primary key, from any row to the last one
+SCAN = {'skip_trx': 'on', 'point_selects': 0, 'simple_ranges': 0, 'sum_ranges': 1,
+        'order_ranges': 0, 'distinct_ranges': 0}
+# Acquisitions of buf_pool.mutex by clients right after another of the same: a client that moves
+# a page of the pool to the start of the LRU list.  A miss takes free_mutex first, and may wake up
+# the page cleaner in between.  The clients are gone when this is asked: they have no NAME.
+HITS = """
+    SELECT SUM(own = 'buf_pool_mutex' AND before_it = 'buf_pool_mutex' AND NAME IS NULL),
+           SUM(own = 'buf_pool_mutex'), SUM(own = 'buf_pool_free_mutex')
+    FROM (SELECT THREAD_ID, SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS own,
+                 LAG(SUBSTRING_INDEX(EVENT_NAME, '/', -1))
+                     OVER (PARTITION BY THREAD_ID ORDER BY EVENT_ID) AS before_it
+          FROM events_waits_history_long) AS history LEFT JOIN threads USING (THREAD_ID)"""
 
 
-def _mutexes(server):
+@dataclass(frozen=True)
+class Snapshot:
+    """What a server has counted so far: {mutex: (acquisitions, picoseconds)} and its status."""
+    mutexes: dict
+    status: dict
+
+
+@dataclass(frozen=True)
+class History:
+    """The last acquisitions of a server.
+
+    `waits` has the share of those that waited, by mutex; `hits` the share of those of
+    buf_pool.mutex that were of a page in the pool, None in a build that does not tell them."""
+    waits: dict
+    hits: float
+
+
+def _rows(server, statement):
     with server.connect('performance_schema') as connection:
-        rows = connection.query("SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM events_waits_summary_global_by_event_name"
-                                " WHERE EVENT_NAME LIKE 'wait/synch/mutex/innodb/%'")
-    return {name.rpartition('/')[2]: (int(count), int(picoseconds)) for name, count, picoseconds in rows}
+        return connection.query(statement)
 
 
-def _only_mutexes(server):
-    with server.connect('performance_schema') as connection:
-        connection.query("UPDATE setup_instruments SET ENABLED='NO' WHERE NAME NOT LIKE 'wait/synch/mutex/innodb/%'")
+def snapshot(server):
+    """A Snapshot of a running server."""
+    rows = _rows(server, 'SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT'
+                 ' FROM events_waits_summary_global_by_event_name'
+                 " WHERE EVENT_NAME LIKE 'wait/synch/mutex/innodb/%'")
+    return Snapshot({name.rpartition('/')[2]: (int(count), int(picoseconds))
+                     for name, count, picoseconds in rows}, server.status())
 
 
-def _shares_of_waits(server):
-    """Of each mutex, the share of the last acquisitions that had to wait."""
-    with server.connect('performance_schema') as connection:
-        rows = connection.query('SELECT EVENT_NAME, AVG(TIMER_WAIT > %d) FROM events_waits_history_long GROUP BY EVENT_NAME' % WAITED)
-    return {name.rpartition('/')[2]: float(share) for name, share in rows}
+def history(server):
+    """The History of a running server."""
+    waits = _rows(server, f'SELECT EVENT_NAME, AVG(TIMER_WAIT > {WAITED})'
+                  ' FROM events_waits_history_long GROUP BY EVENT_NAME')
+    ((hits, taken, misses),) = _rows(server, HITS)
+    known = misses and float(misses) and float(taken)
+    return History({name.rpartition('/')[2]: float(share) for name, share in waits},
+                   float(hits) / float(taken) if known else None)
 
 
-def _share_of_hits(server):
-    """The share of the last acquisitions of buf_pool.mutex in which a client moved a page that it found in the
-    pool to the start of the LRU list; None where there is no free_mutex to know them by.
+def accounting(before, after, last, transactions):
+    """The figures of what happened between two Snapshots, with the History at the end."""
+    pages, ahead = (after.status[name] - before.status[name]
+                    for name in ('innodb_pages_read', 'innodb_buffer_pool_read_ahead'))
+    divisor = max(1, pages)
+    figures = {'pages_read': pages, 'read_ahead_per_page': ahead / divisor}
+    acquisitions = picoseconds = 0
+    for name, (count, waited) in after.mutexes.items():
+        count_before, waited_before = before.mutexes.get(name, (0, 0))
+        count, waited = count - count_before, waited - waited_before
+        acquisitions, picoseconds = acquisitions + count, picoseconds + waited
+        if count:
+            figures[f'{name}_acquisitions'] = count
+            figures[f'{name}_ms'] = waited / 1e9
+        if short := OF_A_PAGE.get(name):
+            figures[f'{short}_acquisitions_per_page'] = count / divisor
+            figures[f'{short}_us_per_page'] = waited / 1e6 / divisor
+            figures[f'{short}_waits_per_page'] = last.waits.get(name, 0) * count / divisor
+    if last.hits is not None:
+        # Innodb_buffer_pool_pages_made_young has only those from the old end of the list
+        figures['buf_pool_hits_per_page'] = \
+            last.hits * figures['buf_pool_acquisitions_per_page']
+    done = max(1, transactions)
+    figures['acquisitions_per_transaction'] = acquisitions / done
+    figures['mutex_us_per_transaction'] = picoseconds / 1e6 / done
+    return figures
 
-    A miss takes free_mutex first, and may wake up the page cleaner in between; what a client does under
-    buf_pool.mutex right after buf_pool.mutex belongs to no miss."""
-    with server.connect('performance_schema') as connection:
-        ((hits, taken, misses),) = connection.query(
-            "SELECT SUM(own = 'buf_pool_mutex' AND before_it = 'buf_pool_mutex' AND NAME IS NULL), SUM(own = 'buf_pool_mutex'),"
-            " SUM(own = 'buf_pool_free_mutex') FROM (SELECT THREAD_ID, SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS own,"
-            " LAG(SUBSTRING_INDEX(EVENT_NAME, '/', -1)) OVER (PARTITION BY THREAD_ID ORDER BY EVENT_ID) AS before_it"
-            " FROM events_waits_history_long) AS history LEFT JOIN threads USING (THREAD_ID)")    # clients are gone by now
-    return float(hits) / float(taken) if misses and float(misses) and float(taken) else None
+
+class Crowd(Case):
+    """One of sysbench's loads with its options."""
+    compare = ('buf_pool_acquisitions_per_page', 'buf_pool_waits_per_page',
+               'buf_pool_us_per_page', 'fil_system_acquisitions_per_page', 'p99_ms')
+    warm_up = 3
+
+    def __init__(self, name, what, data, scale, script, **load):
+        self.name, self.title, self.data = name, f'{what}, pool a quarter of the data', data
+        self.script = script
+        self.load = {'tables': data.tables, 'table_size': data.rows,
+                     'rand_type': LOAD['rand-type'], **load}
+        self.options = scale.pool(POOL, least=16)
+        self.estimate = scale.seconds + self.warm_up + 5
+
+    def measure(self, context):
+        server = context.start()
+        _rows(server, "UPDATE setup_instruments SET ENABLED='NO'"
+              " WHERE NAME NOT LIKE 'wait/synch/mutex/innodb/%'")
+        context.warm_up(server, self.script, **self.load)
+        before = snapshot(server)
+        result, timeline = context.load(server, self.script, **self.load)
+        after = snapshot(server)
+        return measured(result, timeline,
+                        **accounting(before, after, history(server), result.transactions))
 
 
-def cases(scale):
+class Contention(Suite):
     """Read-write for each number of clients, single misses, scans."""
-    tables, rows = LOAD['tables'], scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
-    data = sbtest(tables, rows)
-    loads = {
-        **{f'clients-{clients}': (f'read-write, {clients} clients, pool a quarter of the data', 'oltp_read_write',
-                                  {'threads': clients}) for clients in (4, 16, 64, 256)},
-        'misses-64': ('point selects, 64 clients, pool a quarter of the data', 'oltp_point_select', {'threads': 64}),
-        'scans-4': ('scans, 4 clients, pool a quarter of the data', 'oltp_read_only',
-                    {'threads': 4, 'range_size': rows, **SCAN}),
-    }
+    name = 'contention'
+    title = 'many clients, working set larger than the buffer pool'
+    rounds, seconds = 3, 8
+    # a virtual disk may say that it rotates: neighbours are not written
+    server = {'innodb_flush_log_at_trx_commit': '2', 'innodb_flush_neighbors': '0',
+              'performance_schema': 'ON',
+              'performance_schema_instrument': 'wait/synch/mutex/innodb/%=ON',
+              'performance_schema_max_mutex_classes': '300',
+              'performance_schema_consumer_events_waits_current': 'ON',
+              'performance_schema_consumer_events_waits_history_long': 'ON',
+              'performance_schema_events_waits_history_long_size': '200000'}
+    load = LOAD
 
-    def run(load, options):
-        def measure(context):
-            server = context.start()
-            _only_mutexes(server)
-            before = None
-
-            def begin():
-                nonlocal before
-                before = _mutexes(server), server.status()
-            result, timeline = context.load(server, load, warm_up=min(WARM_UP, scale.seconds), begin=begin, tables=tables,
-                                            table_size=rows, rand_type=LOAD['rand-type'], **options)
-            after, waits, hits = (_mutexes(server), server.status()), _shares_of_waits(server), _share_of_hits(server)
-            pages, ahead = (after[1][name] - before[1][name] for name in ('innodb_pages_read', 'innodb_buffer_pool_read_ahead'))
-            divisor = max(1, pages)
-            figures, total = {'pages_read': pages, 'read_ahead_per_page': ahead / divisor}, [0, 0]
-            for name, (count, waited) in after[0].items():
-                count, waited = count - before[0].get(name, (0, 0))[0], waited - before[0].get(name, (0, 0))[1]
-                total = [total[0] + count, total[1] + waited]
-                if count:
-                    figures[f'{name}_acquisitions'] = count
-                    figures[f'{name}_ms'] = waited / 1e9
-                if name in OF_A_PAGE:
-                    figures[f'{OF_A_PAGE[name]}_acquisitions_per_page'] = count / divisor
-                    figures[f'{OF_A_PAGE[name]}_us_per_page'] = waited / 1e6 / divisor
-                    figures[f'{OF_A_PAGE[name]}_waits_per_page'] = waits.get(name, 0) * count / divisor
-            if hits is not None:
-                # no part of a miss; Innodb_buffer_pool_pages_made_young has only those from the old end of the list
-                figures['buf_pool_hits_per_page'] = hits * figures['buf_pool_acquisitions_per_page']
-            done = max(1, result.transactions)
-            figures['acquisitions_per_transaction'] = total[0] / done
-            figures['mutex_us_per_transaction'] = total[1] / 1e6 / done
-            return context.measured(result, timeline, **figures)
-        return measure
-    return [Case(name=name, title=title, measure='transactions/s', better='higher', data=data, run=run(load, options),
-                 estimate=scale.seconds + WARM_UP + 5, options=scale.pool(POOL, least=16),
-                 compare=('buf_pool_acquisitions_per_page', 'buf_pool_waits_per_page', 'buf_pool_us_per_page',
-                          'fil_system_acquisitions_per_page', 'p99_ms'))
-            for name, (title, load, options) in loads.items()]
+    def cases(self):
+        rows = self.scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
+        data = Sbtest(LOAD['tables'], rows)
+        return [
+            *(Crowd(f'clients-{clients}', f'read-write, {clients} clients', data, self.scale,
+                    'oltp_read_write', threads=clients) for clients in (4, 16, 64, 256)),
+            Crowd('misses-64', 'point selects, 64 clients', data, self.scale,
+                  'oltp_point_select', threads=64),
+            Crowd('scans-4', 'scans, 4 clients', data, self.scale, 'oltp_read_only',
+                  threads=4, range_size=rows, **SCAN)]

@@ -1,32 +1,45 @@
-"""sysbench's read-write and read-only loads on data that fit into the buffer pool: the everyday load."""
-from ..case import OF_TRANSACTIONS, Case
-from ..tables import sbtest
+"""sysbench's read-write and read-only loads on data that fit into the buffer pool: the everyday
+load."""
+from millrace_bench.measure.case import Case, Suite, measured
+from millrace_bench.measure.sbtest import Sbtest
 
-TITLE = 'sysbench read-write and read-only, in memory'
-ROUNDS, SECONDS = 5, 10
-SERVER = {}
-POOL = 1024    # MiB; never less
 LOAD = {'tables': 4, 'rows': 1000000, 'rand-type': 'uniform', 'threads': 16}
-WARM_UP = 3
+POOL = 1024    # MiB; never less
 
 
-def cases(scale):
-    """read-write and read-only, 16 clients."""
-    tables, rows = LOAD['tables'], scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
+class InMemory(Case):
+    """One of sysbench's loads, with every page in the pool."""
+    warm_up = 3
 
-    def run(script):
-        def measure(context):
-            server = context.start()
-            # every page into the pool: the disk has no part in the reads
-            with server.connect('bench') as connection:
-                for i in range(1, tables + 1):
-                    connection.query(f'SELECT SUM(LENGTH(c)), MAX(k) FROM sbtest{i} FORCE INDEX (PRIMARY)')
-                    connection.query(f'SELECT COUNT(k) FROM sbtest{i} FORCE INDEX (k_{i})')
-            result, timeline = context.load(server, script, warm_up=min(WARM_UP, scale.seconds), tables=tables,
-                                            table_size=rows, rand_type=LOAD['rand-type'], threads=LOAD['threads'])
-            return context.measured(result, timeline)
-        return measure
-    return [Case(name=f'{name}-{LOAD["threads"]}', title=f'{name}, {LOAD["threads"]} clients', measure='transactions/s',
-                 better='higher', data=sbtest(tables, rows), run=run(script),
-                 estimate=scale.seconds + WARM_UP + 5, options=scale.pool(POOL, least=POOL), compare=OF_TRANSACTIONS)
-            for name, script in (('read-write', 'oltp_read_write'), ('read-only', 'oltp_read_only'))]
+    def __init__(self, name, script, data, scale):
+        self.name = f'{name}-{LOAD["threads"]}'
+        self.title = f'{name}, {LOAD["threads"]} clients'
+        self.script, self.data = script, data
+        self.options = scale.pool(POOL, least=POOL)
+        self.estimate = scale.seconds + self.warm_up + 5
+
+    def measure(self, context):
+        server = context.start()
+        # every page into the pool: the disk has no part in the reads
+        with server.connect('bench') as connection:
+            for i in range(1, self.data.tables + 1):
+                connection.query(f'SELECT SUM(LENGTH(c)), MAX(k) FROM sbtest{i}'
+                                 ' FORCE INDEX (PRIMARY)')
+                connection.query(f'SELECT COUNT(k) FROM sbtest{i} FORCE INDEX (k_{i})')
+        load = {'tables': self.data.tables, 'table_size': self.data.rows,
+                'rand_type': LOAD['rand-type'], 'threads': LOAD['threads']}
+        context.warm_up(server, self.script, **load)
+        return measured(*context.load(server, self.script, **load))
+
+
+class Oltp(Suite):
+    """Read-write and read-only, 16 clients."""
+    name = 'oltp'
+    title = 'sysbench read-write and read-only, in memory'
+    rounds, seconds = 5, 10
+    load = LOAD
+
+    def cases(self):
+        data = Sbtest(LOAD['tables'], self.scale.of(LOAD['rows'] // LOAD['tables'], least=1000))
+        return [InMemory('read-write', 'oltp_read_write', data, self.scale),
+                InMemory('read-only', 'oltp_read_only', data, self.scale)]

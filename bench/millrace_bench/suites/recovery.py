@@ -1,6 +1,9 @@
-"""Crash recovery: one data directory, left behind by a server killed at a fixed amount of redo; the time
-until a server over a copy of it accepts connections, with buffer pools of a quarter, once and four times
-the redo.  Every recovered database is checked against what had been confirmed as committed."""
+"""Crash recovery of one data directory, which a server left that was killed at a fixed amount of
+redo.
+
+Measures the time until a server over a copy of it accepts connections, with buffer pools of a
+quarter, once and four times the redo.  Every recovered database is checked against the
+transactions that had been confirmed."""
 import mmap
 import os
 import threading
@@ -8,21 +11,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .. import sysbench
-from ..case import Case, Measurement
-from ..data import Data
-from ..errors import BenchError
-from ..tables import sbtest
+from millrace.errors import Failure
+from millrace_bench.measure import sysbench
+from millrace_bench.measure.case import Case, Measurement, Suite
+from millrace_bench.measure.sbtest import Sbtest
 
-TITLE = 'recovery after a crash, by size of the buffer pool'
-ROUNDS, SECONDS = 4, 10
-# OFF by default; vanilla has no such variable
-SERVER = {'loose_innodb_fast_recovery': 'ON'}
 LOAD = {'rows': 1000000, 'redo-MiB': 256, 'threads': 16, 'rows-per-transaction': 10}
 # nothing is written to the data files, so that all of the redo is needed
-KEEP_DIRTY = {'innodb_buffer_pool_size': '2G', 'innodb_adaptive_flushing': 'OFF', 'innodb_max_dirty_pages_pct': '99.9',
-              'innodb_max_dirty_pages_pct_lwm': '0', 'innodb_flush_log_at_trx_commit': '1', 'innodb_doublewrite': 'ON'}
-REQUEST, REQUESTS = 1 << 20, 8    # to read at the speed of the device: bytes, and how many at the same time
+KEEP_DIRTY = {'innodb_buffer_pool_size': '2G', 'innodb_adaptive_flushing': 'OFF',
+              'innodb_max_dirty_pages_pct': '99.9', 'innodb_max_dirty_pages_pct_lwm': '0',
+              'innodb_flush_log_at_trx_commit': '1', 'innodb_doublewrite': 'ON'}
+REQUEST, REQUESTS = 1 << 20, 8    # read at the speed of the device: bytes, and how many at once
 
 
 def log_size(redo):
@@ -30,98 +29,124 @@ def log_size(redo):
     return f'{max(64, 2 * redo)}M'
 
 
-def crashed(rows, redo):
-    """Data of a server that was killed with `redo` MiB in its log."""
-    base = sbtest(1, rows)
+class Transactions(threading.Thread):
+    """Load on a server that is going to be killed; `outcome` is its output, or its Failure."""
 
-    def load(server):
-        base.load(server)
+    def __init__(self, server, rows):
+        super().__init__()
+        self.server, self.rows, self.outcome = server, rows, ''
+
+    def run(self):
+        try:
+            self.outcome = sysbench.run(
+                self.server, 'recovery', threads=LOAD['threads'], time=600,
+                table_size=self.rows, notes=self.server.run, killed=True)
+        except Failure as error:
+            self.outcome = str(error)
+
+
+class Crashed(Sbtest):
+    """Data of a server that was killed with `redo` MiB in its log."""
+
+    def __init__(self, rows, redo):
+        super().__init__(1, rows)
+        self.name, self.redo = f'crashed-{rows}-{redo}M', redo
+        self.made_from |= {'redo': redo, 'threads': LOAD['threads'],
+                           'script': sysbench.script('recovery').read_text(encoding='utf-8')}
+
+    def load(self, server):
+        super().load(server)
         sysbench.run(server, 'recovery', action='prepare')
 
-    def crash(server):
+    def end(self, server):
+        """Loads until there is enough redo, and kills: the facts to check a recovery by."""
         server.stop()    # a checkpoint: all redo is the load's
-        server.options.update(KEEP_DIRTY, innodb_log_file_size=log_size(redo))
+        server.options.update(KEEP_DIRTY, innodb_log_file_size=log_size(self.redo))
         server.start()
+        age, load = 0, Transactions(server, self.rows)
         with server.connect('bench') as connection:
             total = int(connection.query('SELECT SUM(k) FROM sbtest1')[0][0])
-            ended = []
-
-            def transactions():
-                try:
-                    ended.append(sysbench.run(server, 'recovery', threads=LOAD['threads'], time=600, table_size=rows,
-                                              notes=server.run, killed=True))
-                except BenchError as error:
-                    ended.append(error)
-            thread = threading.Thread(target=transactions)
-            thread.start()
-            age = 0
-            while age < redo << 20 and thread.is_alive():
-                age = int(connection.query("SHOW GLOBAL STATUS LIKE 'Innodb_checkpoint_age'")[0][1])
+            load.start()
+            while age < self.redo << 20 and load.is_alive():
+                [(_, age)] = connection.query("SHOW GLOBAL STATUS LIKE 'Innodb_checkpoint_age'")
+                age = int(age)
                 time.sleep(0.01)
-            early = not thread.is_alive()
+            early = not load.is_alive()
             server.kill()
-            thread.join()
+            load.join()
         if early:
-            raise BenchError(f'the load ended before there were {redo} MiB of redo: {age >> 20} MiB', str(ended[0])[-2000:])
-        confirmed = {path.name: int(path.read_text() or 0) for path in Path(server.run).iterdir() if path.name.isdigit()}
+            raise Failure(f'the load ended before there were {self.redo} MiB of redo: '
+                          f'{age >> 20} MiB', load.outcome[-2000:])
+        confirmed = {path.name: int(path.read_text() or 0)
+                     for path in Path(server.run).iterdir() if path.name.isdigit()}
         return {'sum': total, 'redo_bytes': age, 'confirmed': confirmed}
-    made_from = {**base.made_from, 'redo': redo, 'threads': LOAD['threads'],
-                 'script': sysbench.script('recovery').read_text(encoding='utf-8')}
-    return Data(f'crashed-{rows}-{redo}M', made_from, load, crash=crash)
 
 
 def check(server, facts):
-    """Raises where a confirmed transaction is lost, or one is there in part."""
+    """Raises Failure where a confirmed transaction is lost, or one is there in part."""
     broken = []
     with server.connect('bench') as connection:
-        ledger = {thread: (int(count), int(last)) for thread, count, last in
-                  connection.query('SELECT thread, COUNT(*), MAX(number) FROM ledger GROUP BY thread')}
+        ledger = {str(thread): (int(count), int(last)) for thread, count, last in
+                  connection.query('SELECT thread, COUNT(*), MAX(number) FROM ledger'
+                                   ' GROUP BY thread')}
         for thread, confirmed in facts['confirmed'].items():
             count, last = ledger.get(thread, (0, 0))
-            # the last one may have been committed and the answer not have come any more
+            # the last one may be committed although its confirmation did not come any more
             if count != last or not confirmed <= last <= confirmed + 1:
                 broken.append(f'thread {thread}: {confirmed} transactions were confirmed, '
                               f'{count} are there, the last is number {last}')
-        added = int(connection.query('SELECT SUM(k) FROM sbtest1 FORCE INDEX (PRIMARY)')[0][0]) - facts['sum']
+        [(total,)] = connection.query('SELECT SUM(k) FROM sbtest1 FORCE INDEX (PRIMARY)')
+        added = int(total) - facts['sum']
         expected = LOAD['rows-per-transaction'] * sum(count for count, _ in ledger.values())
         if added != expected:
             broken.append(f'the rows of sbtest1 have {added} updates, the ledger says {expected}')
-        broken += [f'CHECK TABLE {row[0]}: {row[3]}' for row in connection.query('CHECK TABLE sbtest1, ledger')
-                   if row[2] != 'status' or row[3] != 'OK']
+        broken += [f'CHECK TABLE {table}: {text}' for table, _, kind, text in
+                   connection.query('CHECK TABLE sbtest1, ledger')
+                   if kind != 'status' or text != 'OK']
     if broken:
-        raise BenchError(f'{server.build.name}: the recovered data are wrong', *broken[:8])
+        raise Failure(f'{server.build.name}: the recovered data are wrong', *broken[:8])
+
+
+def _read_piece(piece):
+    """Reads a piece of a file, (path, offset), without the page cache."""
+    path, offset = piece
+    file = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, REQUEST) as buffer:    # it has to be aligned
+            os.preadv(file, [buffer], offset)
+    finally:
+        os.close(file)
 
 
 def read_once(data, redo_bytes):
-    """Seconds in which the device reads what no recovery can do without: that much log, and the tables, of which nearly all
-    pages are changed.  None where the file system cannot read without its cache."""
-    tables = (data / 'bench').glob('*.ibd')
-    pieces = [(path, offset) for path, size in [(data / 'ib_logfile0', redo_bytes), *((path, path.stat().st_size) for path in tables)]
-              for offset in range(0, size, REQUEST)]
+    """Seconds in which the device reads what no recovery can do without.
 
-    def read(piece):
-        path, offset = piece
-        file = os.open(path, os.O_RDONLY | os.O_DIRECT)
-        try:
-            with mmap.mmap(-1, REQUEST) as buffer:    # it has to be aligned
-                os.preadv(file, [buffer], offset)
-        finally:
-            os.close(file)
+    That is so much of the log, and the tables, of which nearly all pages are changed.  None
+    where the file system cannot read without its cache."""
+    files = [(data / 'ib_logfile0', redo_bytes),
+             *((path, path.stat().st_size) for path in (data / 'bench').glob('*.ibd'))]
+    pieces = [(path, offset) for path, size in files for offset in range(0, size, REQUEST)]
     began = time.monotonic()
     try:
         with ThreadPoolExecutor(REQUESTS) as readers:
-            list(readers.map(read, pieces))
+            list(readers.map(_read_piece, pieces))
     except OSError:
         return None
     return time.monotonic() - began
 
 
-def cases(scale):
-    """Buffer pools of a quarter, once and four times the redo."""
-    rows, redo = scale.of(LOAD['rows'], least=20000), scale.of(LOAD['redo-MiB'], least=8)
-    data = crashed(rows, redo)
+class Start(Case):
+    """The start of a server over the crashed data, with a buffer pool of `pool` MiB."""
+    unit, better = 'seconds', 'lower'
+    compare = ('cpu_seconds', 'read_bytes', 'write_bytes')
+    estimate = 9
 
-    def measure(context):
+    def __init__(self, name, title, data, pool):
+        self.name, self.title, self.data = name, title, data
+        self.options = {'innodb_buffer_pool_size': f'{max(8, pool)}M',
+                        'innodb_log_file_size': log_size(data.redo)}
+
+    def measure(self, context):
         alone = read_once(context.data, context.facts['redo_bytes'])
         before = context.limit.requests()    # of the servers of earlier runs
         server = context.start()
@@ -131,8 +156,22 @@ def cases(scale):
         return Measurement(seconds, seconds, {
             'redo_bytes': context.facts['redo_bytes'], 'pages_read': status['innodb_pages_read'],
             'pages_written': status['innodb_pages_written'], 'device_seconds': alone, **counts})
-    return [Case(name=f'pool-{name}', title=f'{redo} MiB of redo, pool {words}', measure='seconds', better='lower',
-                 data=data, run=measure, estimate=9,
-                 options={'innodb_buffer_pool_size': f'{max(8, round(redo * factor))}M', 'innodb_log_file_size': log_size(redo)},
-                 compare=('cpu_seconds', 'read_bytes', 'write_bytes'))
-            for name, words, factor in (('quarter', 'a quarter of it', 0.25), ('once', 'the size of it', 1), ('four', 'four times that', 4))]
+
+
+class Recovery(Suite):
+    """Buffer pools of a quarter, once and four times the redo."""
+    name = 'recovery'
+    title = 'recovery after a crash, by size of the buffer pool'
+    rounds, seconds = 4, 10
+    # OFF by default; vanilla has no such variable
+    server = {'loose_innodb_fast_recovery': 'ON'}
+    load = LOAD
+
+    def cases(self):
+        redo = self.scale.of(LOAD['redo-MiB'], least=8)
+        data = Crashed(self.scale.of(LOAD['rows'], least=20000), redo)
+        return [Start(f'pool-{name}', f'{redo} MiB of redo, pool {words}', data,
+                      round(redo * factor))
+                for name, words, factor in (('quarter', 'a quarter of it', 0.25),
+                                            ('once', 'the size of it', 1),
+                                            ('four', 'four times that', 4))]

@@ -1,19 +1,31 @@
-"""The short set of `make bench`: a part of each of the suites that show the most, in at most 15 minutes on
-2 cores for two builds."""
-import dataclasses
+"""The short set of `make bench`: a part of the suites that show the most, in at most 15 minutes
+on 2 cores for two builds."""
+import copy
 
-from . import oltp, recovery, scan, tpcc
+from millrace_bench.measure.case import Suite
+from millrace_bench.suites.oltp import Oltp
+from millrace_bench.suites.recovery import Recovery
+from millrace_bench.suites.scan import Scans
+from millrace_bench.suites.tpcc import Tpcc
 
-TITLE = 'the short set: a part of oltp, tpcc, scan and recovery'
-ROUNDS, SECONDS = 4, 8
-SERVER = {}
-PARTS = ((oltp, ('read-write-16', 'read-only-16')), (tpcc, ('memory',)), (scan, ('ascending', 'random')),
-         (recovery, ('pool-once',)))
-LOAD = {'suites': ' '.join(suite.__name__.rpartition('.')[2] for suite, _ in PARTS)}
+PARTS = ((Oltp, ('read-write-16', 'read-only-16')), (Tpcc, ('memory',)),
+         (Scans, ('ascending', 'random')), (Recovery, ('pool-once',)))
 
 
-def cases(scale):
+class Short(Suite):
     """The parts, each with the options of its suite."""
-    return [dataclasses.replace(case, name=f'{suite.__name__.rpartition(".")[2]}-{case.name}',
-                                options={**suite.SERVER, **case.options})
-            for suite, names in PARTS for case in suite.cases(scale) if case.name in names]
+    name = 'short'
+    title = 'the short set: a part of oltp, tpcc, scan and recovery'
+    rounds, seconds = 4, 8
+    load = {'suites': ' '.join(suite.name for suite, _ in PARTS)}
+
+    def cases(self):
+        chosen = []
+        for suite, names in PARTS:
+            for case in suite(self.scale).cases():
+                if case.name in names:
+                    case = copy.copy(case)
+                    case.name = f'{suite.name}-{case.name}'
+                    case.options = {**suite.server, **case.options}
+                    chosen.append(case)
+        return chosen

@@ -1,106 +1,141 @@
-"""Many transactions, on persistent and on temporary tables: what it costs to give each of them its undo log,
-in one page or in several; and a start with many undo segments in use.  The redo log is not waited for
-(innodb_flush_log_at_trx_commit=0), which would hide it."""
+"""Many transactions, on persistent and on temporary tables: what it costs to give each of them
+its undo log, in one page or in several; and a start with many undo segments in use.
+
+The redo log is not waited for (innodb_flush_log_at_trx_commit=0), which would hide it."""
 import itertools
 
-from .. import sysbench
-from ..case import OF_TRANSACTIONS, Case, Measurement
-from ..client import SqlError
-from ..data import Data
-from ..errors import BenchError
+from millrace.errors import Failure
+from millrace_bench.measure import sysbench
+from millrace_bench.measure.case import Case, Measurement, Suite, measured
+from millrace_bench.measure.client import SqlError
+from millrace_bench.measure.data import Data
 
-TITLE = 'many transactions on persistent and temporary tables, and a start with many undo segments'
-ROUNDS, SECONDS = 5, 8
-SERVER = {'innodb_buffer_pool_size': '512M', 'innodb_flush_log_at_trx_commit': '0'}
 LOAD = {'threads': 16, 'rows': 1000}
-WARM_UP = 2
 # 100 rows of 116 bytes: the undo log of a transaction needs a second page
 BULK = {'threads': 64, 'rows': 1000, 'updated': 100}
 # of 128 rollback segments with 1024 slots each
 SLOTS = 100000
-TOO_MANY_TRANSACTIONS = 1637     # ER_TOO_MANY_CONCURRENT_TRXS: no slot is free in a rollback segment
+TOO_MANY_TRANSACTIONS = 1637     # ER_TOO_MANY_CONCURRENT_TRXS: a rollback segment has no free slot
 
 
 def segments(before, after, transactions):
-    """Undo segments created, freed and reused for each transaction, where a build counts them."""
+    """Undo segments created, freed and reused for each transaction, where a build counts them;
+    `before` and `after` are the server's status."""
     counted = ((name, f'innodb_undo_segments_{name}') for name in ('created', 'freed', 'reused'))
-    return {f'segments_{name}_per_transaction': (after[counter] - before[counter]) / max(1, transactions)
+    return {f'segments_{name}_per_transaction':
+            (after[counter] - before[counter]) / max(1, transactions)
             for name, counter in counted if counter in after}
 
 
-def measured(load):
-    """What runs sysbench's undo.lua with these options after a warm-up."""
-    def measure(context):
-        server = context.start()
-        before = []
-        result, timeline = context.load(server, 'undo', warm_up=min(WARM_UP, context.scale.seconds),
-                                        begin=lambda: before.append(server.status()), **load)
-        return context.measured(result, timeline, **segments(before[0], server.status(), result.transactions))
-    return measure
-
-
-def prepared(threads, rows):
+class Tables(Data):
     """Tables for that many threads."""
-    def load(server):
-        with server.connect() as connection:
-            connection.query('CREATE DATABASE bench')
-        sysbench.run(server, 'undo', action='prepare', threads=threads, rows=rows)
-    return Data(f'undo-{threads}', {'threads': threads, 'rows': rows,
-                                    'script': sysbench.script('undo').read_text(encoding='utf-8')}, load)
+
+    def __init__(self, threads, rows, name=None):
+        self.threads, self.rows = threads, rows
+        script = sysbench.script('undo').read_text(encoding='utf-8')
+        super().__init__(name or f'undo-{threads}',
+                         {'threads': threads, 'rows': rows, 'script': script})
+
+    def load(self, server):
+        """Makes and fills the tables."""
+        self.make_database(server)
+        sysbench.run(server, 'undo', action='prepare', threads=self.threads, rows=self.rows)
 
 
-def with_slots(number):
-    """Data with that many prepared transactions: each has an undo segment of one page, and a slot."""
-    def load(server):
+class Slots(Data):
+    """That many prepared transactions: each has an undo segment of one page, and a slot."""
+
+    def __init__(self, number):
+        self.number = number
+        super().__init__(f'slots-{number}', {'slots': number})
+
+    def load(self, server):
+        """Prepares the transactions."""
+        self.make_database(server)
         with server.connect() as connection:
-            connection.query('CREATE DATABASE bench')
-            connection.query('CREATE TABLE bench.slots (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB STATS_PERSISTENT=0')
-        i = 0
-        # a name of its own for each attempt: the server may not yet have ended the transaction of the one that failed
-        names = itertools.count()
-        while i < number:
-            xid = next(names)
+            connection.query('CREATE TABLE bench.slots (id INT NOT NULL PRIMARY KEY)'
+                             ' ENGINE=InnoDB STATS_PERSISTENT=0')
+        # each attempt has a name of its own: the server may not yet have ended the transaction
+        # of the one that failed
+        i, names = 0, itertools.count()
+        while i < self.number:
             try:
-                with server.connect('bench') as connection:
-                    for statement in (f"XA START '{xid}'", f'INSERT INTO slots VALUES({i})', f"XA END '{xid}'", f"XA PREPARE '{xid}'"):
-                        connection.query(statement)
+                self._prepare(server, i, next(names))
                 i += 1
             except SqlError as error:
-                # Transactions take the rollback segments in turn.  With undo tablespaces the next one stands in for the one
-                # that is in the system tablespace, and is full when the others are half full.
+                # Transactions take the rollback segments in turn.  With undo tablespaces the
+                # next one stands in for the one that is in the system tablespace, and is full
+                # when the others are half full.
                 if error.number != TOO_MANY_TRANSACTIONS:
                     raise
         with server.connect() as connection:
-            connection.query('SET GLOBAL innodb_fast_shutdown=1')    # a slow one would wait for them
-    return Data(f'slots-{number}', {'slots': number}, load)
+            # a slow shutdown would wait for them
+            connection.query('SET GLOBAL innodb_fast_shutdown=1')
+
+    @staticmethod
+    def _prepare(server, i, xid):
+        with server.connect('bench') as connection:
+            for statement in (f"XA START '{xid}'", f'INSERT INTO slots VALUES({i})',
+                              f"XA END '{xid}'", f"XA PREPARE '{xid}'"):
+                connection.query(statement)
 
 
-def started(number):
-    """What starts a server over the slots."""
-    def measure(context):
+class Updates(Case):
+    """undo.lua with some options, on persistent or temporary tables."""
+    warm_up = 2
+
+    def __init__(self, name, title, data, scale, **load):
+        self.name, self.title, self.data, self.load = name, title, data, load
+        self.estimate = scale.seconds + self.warm_up + 4
+
+    def measure(self, context):
+        server = context.start()
+        context.warm_up(server, 'undo', **self.load)
+        before = server.status()
+        result, timeline = context.load(server, 'undo', **self.load)
+        return measured(result, timeline,
+                        **segments(before, server.status(), result.transactions))
+
+
+class Start(Case):
+    """The start of a server over the slots."""
+    name, unit, better = 'start', 'seconds', 'lower'
+    compare = ('cpu_seconds', 'read_bytes')
+    estimate = 30
+
+    def __init__(self, data):
+        self.data, self.title = data, f'start with {data.number} undo segments in use'
+
+    def measure(self, context):
         before = context.limit.requests()    # of the servers of earlier runs
         server = context.start()
         seconds, counts, status = server.started_in, server.counts(), server.status()
         counts.update((name, counts[name] - before[name]) for name in before)
         with server.connect() as connection:
-            found = len(connection.query('XA RECOVER'))
-        if found != number:
-            raise BenchError(f'{server.build.name}: {found} of {number} prepared transactions are there')
-        return Measurement(seconds, seconds, {'pages_read': status['innodb_pages_read'], **counts})
-    return measure
+            there = len(connection.query('XA RECOVER'))
+        if there != self.data.number:
+            raise Failure(f'{server.build.name}: {there} of {self.data.number} prepared '
+                          'transactions are there')
+        return Measurement(seconds, seconds,
+                           {'pages_read': status['innodb_pages_read'], **counts})
 
 
-def cases(scale):
+class Undo(Suite):
     """Persistent and temporary, one row and many; and the start."""
-    one_row, bulk, slots = prepared(**LOAD), prepared(BULK['threads'], BULK['rows']), scale.of(SLOTS, least=200)
-    return [*(Case(name=name, title=f'updates of {name} tables, {LOAD["threads"]} clients', measure='transactions/s',
-                   better='higher', data=one_row, run=measured({**LOAD, 'temporary': temporary}),
-                   estimate=scale.seconds + WARM_UP + 4, compare=OF_TRANSACTIONS)
-              for name, temporary in (('persistent', 'off'), ('temporary', 'on'))),
-            *(Case(name=f'bulk-{name}', title=f'updates of {BULK["updated"]} rows of {name} tables, {BULK["threads"]} clients',
-                   measure='transactions/s', better='higher', data=bulk, run=measured({**BULK, 'temporary': temporary}),
-                   estimate=scale.seconds + WARM_UP + 4, compare=OF_TRANSACTIONS)
-              for name, temporary in (('persistent', 'off'), ('temporary', 'on'))),
-            Case(name='start', title=f'start with {slots} undo segments in use', measure='seconds', better='lower',
-                 data=with_slots(slots), run=started(slots), estimate=30,
-                 compare=('cpu_seconds', 'read_bytes'))]
+    name = 'undo'
+    title = 'many transactions on persistent and temporary tables, and a start with many undo ' \
+            'segments'
+    rounds, seconds = 5, 8
+    server = {'innodb_buffer_pool_size': '512M', 'innodb_flush_log_at_trx_commit': '0'}
+    load = LOAD
+
+    def cases(self):
+        one_row, many_rows = Tables(**LOAD), Tables(BULK['threads'], BULK['rows'])
+        kinds = (('persistent', 'off'), ('temporary', 'on'))
+        return [
+            *(Updates(name, f'updates of {name} tables, {LOAD["threads"]} clients', one_row,
+                      self.scale, **LOAD, temporary=temporary) for name, temporary in kinds),
+            *(Updates(f'bulk-{name}', f'updates of {BULK["updated"]} rows of {name} tables, '
+                      f'{BULK["threads"]} clients', many_rows, self.scale, **BULK,
+                      temporary=temporary) for name, temporary in kinds),
+            Start(Slots(self.scale.of(SLOTS, least=200)))]

@@ -1,0 +1,18 @@
+"""The tables of sysbench's own loads, as data for cases."""
+from millrace_bench.measure import sysbench
+from millrace_bench.measure.data import Data
+
+
+class Sbtest(Data):
+    """`tables` tables sbtest1.. of `rows` rows each, about 240 MB a million rows."""
+
+    def __init__(self, tables, rows):
+        self.tables, self.rows = tables, rows
+        super().__init__(f'sbtest-{tables}x{rows}',
+                         {'tables': tables, 'rows': rows, 'engine': sysbench.version()})
+
+    def load(self, server):
+        """Makes and fills the tables."""
+        self.make_database(server)
+        sysbench.run(server, 'oltp_read_write', action='prepare', tables=self.tables,
+                     table_size=self.rows, threads=min(self.tables, 4))

@@ -1,0 +1,1 @@
+"""Shows what was measured: pages and pictures in dist/report/, tables for the documentation."""

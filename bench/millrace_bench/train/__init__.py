@@ -1,0 +1,1 @@
+"""Trains the profile that a tree's packages are compiled with."""

@@ -1,1 +1,0 @@
-"""Draws what the benchmarks measured: pictures, a page for each result set, an overview of them all."""
