@@ -8,7 +8,7 @@ import sys
 from millrace import TOP
 from millrace.errors import Failure
 
-# variables of a caller (a git hook, a user of quilt) that would turn git, quilt and cd elsewhere
+# variables of a caller (a git hook, a user of quilt) that lead git, quilt and cd astray
 STRAY = ('GIT_', 'QUILT_', 'CDPATH')
 
 

@@ -148,7 +148,8 @@ def show(name):
     """Prints how the trees differ in a patch."""
     trees = series.trees_with(name)
     if not trees:
-        raise Failure(f"no tree has a patch '{name}'", f'known patches: {" ".join(series.names())}')
+        raise Failure(f"no tree has a patch '{name}'",
+                      f'known patches: {" ".join(series.names())}')
     for tree in pins.trees():
         if tree not in trees:
             print(f'{name}: {tree} does not have it')

@@ -189,8 +189,8 @@ def _describe(fields, words, gap='\n\n'):
 
 def _is_trailer(paragraph):
     """Whether a paragraph of a commit's text has fields in it."""
-    lines = paragraph.split('\n')
-    names = [match and CANONICAL.get(match[1].lower(), match[1]) for match in map(FIELD.match, lines)]
+    matches = [FIELD.match(line) for line in paragraph.split('\n')]
+    names = [match and CANONICAL.get(match[1].lower(), match[1]) for match in matches]
     return names[0] in FIELDS or all(names) and not FIELDS.isdisjoint(names)
 
 

@@ -174,7 +174,8 @@ def apply_subsets(prepared, report):
     needs = prepared.needs
     subsets = series.closed_subsets(needs)
     bar = Progress(f'{report.tree}: applies')
-    outcomes = apply.apply_subsets(prepared.facts, prepared.patches, subsets, prepared.vanilla, bar)
+    outcomes = apply.apply_subsets(prepared.facts, prepared.patches, subsets, prepared.vanilla,
+                                   bar)
     bar.clear()
     failed = {outcome['at']: outcome['failed'] for outcome in outcomes.values()
               if 'failed' in outcome}
