@@ -13,7 +13,7 @@ STRAY = ('GIT_', 'QUILT_', 'CDPATH')
 
 
 def parser(program, description):
-    """An argparse parser for `program`, as a user calls it; its help is the command's docstring."""
+# variables of a caller (a hook of git, a user of quilt) that lead git, quilt or cd astray
     return argparse.ArgumentParser(prog=program, description=description,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 
