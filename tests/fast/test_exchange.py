@@ -1,5 +1,6 @@
 """new-patch, import-patch, export-patch and compare-trees: what they write and refuse."""
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -43,7 +44,7 @@ DIFF = '''--- a/storage/innobase/buf/buf0dump.cc
 @@ -1,3 +1,4 @@
 +/* It warms the pool. */
  /*****************************************************************************
- 
+\x20
  Copyright (c) 2011, 2017, Oracle and/or its affiliates. All Rights Reserved.
 '''
 
@@ -67,7 +68,10 @@ def checkout(checkout, touched, tmp_path):
         archive.add(touched, small.name.removesuffix('.tar.gz'))
     sha256 = hashlib.sha256(small.read_bytes()).hexdigest()
     (checkout.cache / f'{small.name}.asc').write_text('verified before')
-    (checkout.cache / f'{small.name}.verified').write_text(sha256)
+    verified = checkout.cache / f'{small.name}.verified'
+    verified.write_text(f'{sha256}\n')
+    for file in (small, verified):          # as build/fetch leaves what it has verified
+        os.utime(file, (1_000_000_000, 1_000_000_000))
     conf = checkout.path / f'trees/{TREE}/pin.conf'
     conf.write_text(conf.read_text().replace(release()[1], sha256))
     return checkout
@@ -209,7 +213,8 @@ def test_export_of_a_subset_that_leaves_out_what_it_needs(checkout):
     assert status != 0
     assert "'c' needs 'b'" in text and f'make export-patch TREE={TREE} NAME="a b c"' in text
     assert checkout.run('make', 'export-patch', 'NAME=c a b')[0] == 0
-    assert (checkout.path / f'dist/export/{TREE}/a+b+c/series').read_text() == 'a.patch\nb.patch\nc.patch\n'
+    exported = checkout.path / f'dist/export/{TREE}/a+b+c'
+    assert (exported / 'series').read_text() == 'a.patch\nb.patch\nc.patch\n'
 
 
 def test_export_of_what_is_not_there(checkout):
@@ -227,7 +232,8 @@ def test_import_of_a_mail(checkout, content):
     status, text = take(checkout, content)
     assert status == 0, text
     made = header.read_header(patch(checkout, 'dump-words'))
-    assert made.synopsis == 'buf0dump: say what a dump is for, in words that take more than one line'
+    assert made.synopsis == 'buf0dump: say what a dump is for, in words that take more than ' \
+        'one line'
     assert made.fields['Description'].endswith(
         'A dump warms the pool.\n\nReally.\n\nSigned-off-by: A Person <a@example.org>')
     assert made.fields['Author'] == 'Jürgen B <jb@example.org>'
@@ -241,7 +247,8 @@ def test_import_of_a_mail(checkout, content):
 
 def test_import_of_a_plain_diff(checkout):
     plain = 'Only in new: notes\ndiff -ru old/buf0dump.cc new/buf0dump.cc\n' + DIFF.replace(
-        '--- a/', '--- old/').replace('+++ b/', '+++ new/').replace('.cc\n@@', '.cc\t2026-05-01 10:00:00 +0300\n@@')
+        '--- a/', '--- old/').replace('+++ b/', '+++ new/').replace(
+            '.cc\n@@', '.cc\t2026-05-01 10:00:00 +0300\n@@')
     status, text = take(checkout, plain, NAME='dump-words')
     assert status == 0, text
     assert patch(checkout, 'dump-words').read_text().endswith(f'---\n{DIFF}')
@@ -459,7 +466,8 @@ def test_a_new_patch_whose_test_upstream_has(checkout):
 
 def test_compare_trees(checkout):
     name = NAMES[0]
-    text = patch(checkout, name, pins.trees()[0]).read_text()       # the others are compared with it
+    # the others are compared with the first
+    text = patch(checkout, name, pins.trees()[0]).read_text()
     checkout.write('trees/99.1/pin.conf', (checkout.path / f'trees/{TREE}/pin.conf').read_text())
     status, said = checkout.run('scripts/compare-trees', name)
     assert status == 0 and f'{name}: 99.1 does not have it' in said
@@ -473,7 +481,8 @@ def test_compare_trees(checkout):
     assert place in text
     other = text.replace(place, place.replace(f'-{hunk.old},', f'-{hunk.old + 10},'))
     other = other.replace(f'\n{line}\n', f'\n{line} // other\n')
-    checkout.write(f'patches/99.1/{name}.patch', other.replace('Forwarded: no', 'Forwarded: not-needed'))
+    checkout.write(f'patches/99.1/{name}.patch',
+                   other.replace('Forwarded: no', 'Forwarded: not-needed'))
     status, said = checkout.run('scripts/compare-trees', name)
     assert status == 0, said
     assert 'Forwarded:\n    @@ -1 +1 @@\n    -no\n    +not-needed\n' in said
@@ -489,7 +498,8 @@ def test_compare_trees(checkout):
     (b'no header\n', 'no header'), (b'Description: f\xfcr den Pool\n---\n', 'UTF-8'),
     (b'Description: an example\nAuthor: A <a@example.org>\nLast-Update: today\n---\n',
      "Last-Update: 'today'"),
-    (b'Description: an example\n Subject: another\nAuthor: A <a@example.org>\n---\n', 'Subject: another'),
+    (b'Description: an example\n Subject: another\nAuthor: A <a@example.org>\n---\n',
+     'Subject: another'),
 ], ids=['none', 'Latin-1', 'date', 'a mail in it'])
 def test_a_header_that_cannot_be_read_is_named(checkout, head, words):
     patch(checkout, NAMES[-1]).write_bytes(head)
