@@ -13,7 +13,7 @@ STRAY = ('GIT_', 'QUILT_', 'CDPATH')
 
 
 def parser(program, description):
-# variables of a caller (a hook of git, a user of quilt) that lead git, quilt or cd astray
+    """An argparse parser for `program`, as a user calls it; its docstring is its help."""
     return argparse.ArgumentParser(prog=program, description=description,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 

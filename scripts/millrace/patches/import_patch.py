@@ -84,9 +84,8 @@ def written(file, tree, name, body):
         made = place.apply(base, body, f'{file} does not apply to mariadb-{release} with the '
                            'series, with -p1 and fuzz 0', 'make it apply there first: make '
                            f'patched TREE={tree} PATCHES="{" ".join(before) or "none"}"')
-        text = diff.split(quilt.text('---\n', place.repository, base, made))[1] \
-            if made != base else ''
-        ours = place.apply(base, text, f'{file} cannot be written in our form') if text else base
+        text = quilt.text('---\n', place.repository, base, made).removeprefix('---\n')
+        ours = place.apply(base, text, f'{file} cannot be written in our form')
         content, modes = place.lost(made, ours)
         if content:
             raise Failure(f'{file}: quilt and patch cannot keep what it does to:', *content[:8],

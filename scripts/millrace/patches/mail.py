@@ -227,10 +227,13 @@ def _mail(content, head, label):
     if re.search(r'^content-type:\s*multipart/', head, re.MULTILINE | re.IGNORECASE):
         raise Failure(f'{label}: a mail of several parts',
                       'save the patch as `git format-patch` writes it: one text')
+    # lines that were encoded end in CR LF because mail does; other lines, because the patch does
+    cr = 'strip' if re.search('^content-transfer-encoding:.*(base64|quoted-printable)', head,
+                              re.MULTILINE | re.IGNORECASE) else 'nowarn'
     with tempfile.TemporaryDirectory(prefix='millrace-') as place:
         text, patch = Path(place, 'text'), Path(place, 'patch')
         done = subprocess.run(['git', 'mailinfo', '--no-scissors', '--encoding=UTF-8',
-                               '--quoted-cr=strip', text, patch], input=content, check=False,
+                               f'--quoted-cr={cr}', text, patch], input=content, check=False,
                               capture_output=True, cwd=place, env=environment())
         if done.returncode:
             raise Failure(f'{label}: a mail that git cannot read', done.stderr.decode())
