@@ -1,5 +1,6 @@
 """new-patch, import-patch, export-patch and compare-trees: what they write and refuse."""
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -515,6 +516,26 @@ def test_tables_of_a_series_that_names_what_is_not_there(checkout):
     status, text = checkout.run('scripts/tables', '--write')
     assert status != 0 and 'series: names nothing' in text and 'Traceback' not in text
     assert (checkout.path / 'README.md').read_bytes() == before
+
+
+def test_the_table_of_proofs_links_the_suites_of_the_header_and_no_others(checkout):
+    """Neither undospace where the header names undo, nor what is incomplete or without it."""
+    name = 'extra-undo-segments'
+    head = header.read_header(patch(checkout, name))
+    text = patch(checkout, name).read_text()
+    bench = head.fields['Bench']
+    patch(checkout, name).write_text(text.replace(bench, 'undo: it is an example', 1))
+    sets = {'undo': 'undo', 'undo-iops3000': 'undo', 'undospace': 'undospace',
+            'undo+part': 'undo', 'undo+other': 'undo'}
+    for place, suite in sets.items():
+        checkout.write(f'test-results/sets/{TREE}-{place}/result.json', json.dumps({
+            'tree': TREE, 'suite': suite, 'complete': place != 'undo+part',
+            'builds': [{'patches': ['read-ahead'] if place == 'undo+other' else [name]}]}))
+    shutil.rmtree(checkout.path / 'bench', ignore_errors=True)
+    assert checkout.run('scripts/tables', '--write')[0] == 0
+    page = (checkout.path / 'docs/patches/README.md').read_text()
+    row = re.search(rf'^\| {name} \| {re.escape(TREE)} \|.*', page, re.MULTILINE)[0]
+    assert re.findall(r'/sets/([^/]+)/', row) == [f'{TREE}-undo', f'{TREE}-undo-iops3000']
 
 
 def test_the_release_is_named(checkout):

@@ -2,7 +2,8 @@
 
 They are made from the series, the patches' headers, what was proven of them
 (test-results/proofs) and measured (test-results/sets), and stand between lines such as
-<!-- patches --> and <!-- /patches -->; test-results/README.md is made whole.
+<!-- patches --> and <!-- /patches -->; test-results/README.md and docs/headline.svg are made
+whole.
 """
 import functools
 import json
@@ -89,13 +90,25 @@ def profile():
     return evidence.profile()
 
 
+def headline():
+    """The lines about the picture of what the series gains."""
+    from millrace_bench.report import headline as picture
+    return picture.block()
+
+
+def has_measurements():
+    """Whether the checkout has what was measured, which a copy of it may be without."""
+    return (TOP / 'bench').is_dir() and (TOP / 'test-results/sets').is_dir()
+
+
 def blocks():
     """{file: {block: function that makes it}} for the files that are there."""
     files = {'README.md': {'patches': lambda: patches('docs/patches/')},
              'docs/patches/README.md': {'patches': lambda: patches(''), 'proofs': proofs}}
-    if (TOP / 'bench').is_dir():        # a copy of the checkout may be without
+    if has_measurements():
+        files['README.md']['headline'] = headline
         files |= {f'docs/patches/{name}.md': {'measured': functools.partial(measured, name)}
-                  for name in series.names()}
+                  for name in series.names() if read(name)[1].suites}
         files['docs/design/profile.md'] = {'profile': profile}
     return {TOP / file: content for file, content in files.items() if (TOP / file).is_file()}
 
@@ -123,9 +136,10 @@ def made():
             else:
                 text = filled
         texts[file] = text
-    if (TOP / 'bench').is_dir() and (TOP / 'test-results').is_dir():
-        from millrace_bench.report import evidence
+    if has_measurements():
+        from millrace_bench.report import evidence, headline as picture
         texts[TOP / 'test-results/README.md'] = evidence.overview()
+        texts[TOP / 'docs/headline.svg'] = picture.picture(picture.usual_sets())
     return texts, faults
 
 
