@@ -10,7 +10,6 @@ without a profile is in ccache for the proofs, and the other way round.
 import functools
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -24,19 +23,24 @@ from millrace.progress import ninja
 from millrace.prove.facts import digest
 
 KEEP_WARNINGS = TOP / 'build/compiler/keep-warnings'
-CACHED = TOP / 'build/compiler/cached'
+ASK = '''. build/lib/context.sh && context && . build/lib/compile.sh && SOURCE=$1
+use_ccache >&2
+export JOBS
+env -0'''
 ROOM = 4500     # MB, of a source and all that is compiled of it
 CONFIGURATION = ('server.cmake', 'layout-tarball.cmake')
 
 
 def compiling(context):
-    """The environment in which the proofs compile; that of ccache is as the packages have it."""
-    jobs = os.environ.get('JOBS') or len(os.sched_getaffinity(0))
-    return environment(
-        TREE=context.tree, PATCHES='none', JOBS=jobs, LC_ALL='C.UTF-8', TZ='UTC',
-        SOURCE_DATE_EPOCH=context.epoch, CCACHE_BASEDIR=context.source, CCACHE_NOHASHDIR=1,
-        CCACHE_SLOPPINESS='time_macros,locale',
-        CCACHE_MAXSIZE=os.environ.get('CCACHE_MAXSIZE') or '10G')
+    """The environment in which the proofs compile: ccache's settings are the packages' own.
+
+    Raises Failure."""
+    done = subprocess.run(['bash', '-c', ASK, 'prove', context.source], cwd=TOP, check=False,
+                          capture_output=True, text=True,
+                          env=environment(TREE=context.tree, PATCHES='none'))
+    if done.returncode:
+        raise Failure('the compiler cannot be set up', done.stderr)
+    return dict(pair.split('=', 1) for pair in done.stdout.split('\0') if '=' in pair)
 
 
 @functools.cache
@@ -153,7 +157,7 @@ class BuildTree:
     def configure(self, log):
         """Runs cmake where the configuration, or a file that it reads, has changed: whether it
         succeeded."""
-        launcher = f'{KEEP_WARNINGS};{CACHED}'
+        launcher = f'{KEEP_WARNINGS};{self.environ["MILLRACE_LAUNCHER"]}'
         initial = [word for name in CONFIGURATION
                    for word in ('-C', str(TOP / 'build/cmake' / name))]
         words = ['cmake', '-GNinja', *initial, f'-DCMAKE_C_COMPILER_LAUNCHER={launcher}',
