@@ -55,8 +55,8 @@ def run_command(name, main, argv=None):
         status = 1
     except subprocess.CalledProcessError as error:
         sys.stdout.flush()
-        said = error.stderr or ''
-        lines = (said.decode(errors='replace') if isinstance(said, bytes) else said).splitlines()
+        text = error.stderr or ''
+        lines = (text.decode(errors='replace') if isinstance(text, bytes) else text).splitlines()
         print(f'{name}: error: {Failure(str(error), *lines[-8:])}', file=sys.stderr)
         status = 1
     except KeyboardInterrupt:
@@ -77,7 +77,7 @@ def environment(**variables):
 
 
 def output(*command, **options):
-    """What a command prints; raises CalledProcessError where it fails."""
+    """The output of a command; raises CalledProcessError where it fails."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
                           **{'env': environment(), **options}).stdout
 

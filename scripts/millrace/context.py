@@ -1,4 +1,4 @@
-"""What a build is of: release tree, release, patches, profile, and where its files lie.
+"""The context of a build: release tree, release, patches, profile, places of its files.
 
 Usage: scripts/python -m millrace.context
 

@@ -30,7 +30,7 @@ def unplaced(entry):
 
 
 def compare_files(name, first, second):
-    """What differs in a file between two patches, as lines."""
+    """The differences in a file between two patches, as lines."""
     if not first or not second:
         return [f'{name}: only in the {"second" if first is None else "first"}']
     if [hunk.lines for hunk in first.hunks] == [hunk.lines for hunk in second.hunks]:
@@ -88,7 +88,8 @@ def differences_of(lines, others):
 
 
 def difference(name, first, second):
-    """What the patch of the second tree changes otherwise than the first's; '' for nothing."""
+    """The changed lines of the second tree's patch beside the first's; '' where all are the
+    same."""
     (fields, files), (others, theirs) = parts(first, name), parts(second, name)
     made = []
     for field in dict.fromkeys([*fields, *others]):

@@ -26,7 +26,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """What a patch does to a file; a path is None where the file is not there."""
+    """The change of a patch to a file; a path is None where the file is not there."""
     old: str
     new: str
     hunks: tuple
@@ -110,11 +110,11 @@ def parse(text):
 
 def paths(text):
     """All paths that a diff is about, those that it renames or copies included."""
-    found = {path for entry in parse(text) for path in (entry.old, entry.new) if path}
+    names = {path for entry in parse(text) for path in (entry.old, entry.new) if path}
     for _, kind, line in scan(text.split('\n')):
         if kind == 'between' and (match := re.fullmatch('(?:rename|copy) (?:from|to) (.+)', line)):
-            found.add(match[1])
-    return found
+            names.add(match[1])
+    return names
 
 
 def is_test(path):

@@ -78,19 +78,19 @@ class Header:
 
 
 def entries(head):
-    """What stands in a header, in its order: (line, field, text with the lines that continue
+    """The entries of a header, in its order: (line, field, text with the lines that continue
     it), or (line, None, text) for a line that belongs to no field."""
-    found = []
+    taken = []
     for number, line in enumerate(head.split('\n'), 1):
         match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)
         if match:
-            found.append([number, match[1], match[2].rstrip()])
-        elif line.startswith((' ', '\t')) and found and found[-1][1]:
+            taken.append([number, match[1], match[2].rstrip()])
+        elif line.startswith((' ', '\t')) and taken and taken[-1][1]:
             rest = line[1:].rstrip()
-            found[-1][2] += '\n' + ('' if rest == '.' else rest)
+            taken[-1][2] += '\n' + ('' if rest == '.' else rest)
         else:
-            found.append([number, None, line])
-    return found
+            taken.append([number, None, line])
+    return taken
 
 
 def parse(name, text):

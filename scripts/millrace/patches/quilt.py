@@ -12,7 +12,7 @@ REFRESH_TOP = TOP / 'build/lib/refresh-top'
 
 
 def quilt(source, *words, **variables):
-    """What quilt prints in a source, without anybody's quiltrc.  Raises Failure."""
+    """The output of quilt in a source, without anybody's quiltrc.  Raises Failure."""
     return run(source, 'quilt', '--quiltrc', '-', *words, **variables)
 
 
@@ -22,7 +22,7 @@ def refresh_top(source, **variables):
 
 
 def run(source, *command, **variables):
-    """What a command of quilt prints in a source.  Raises Failure."""
+    """The output of a command of quilt in a source.  Raises Failure."""
     done = subprocess.run(command, cwd=source, check=False, text=True, errors='replace',
                           capture_output=True, env=environment(**variables))
     if done.returncode:

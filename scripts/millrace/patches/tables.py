@@ -37,7 +37,7 @@ def read(name):
 
 
 def patches(pages):
-    """What the patches are, with the directory of their pages before each link."""
+    """The table of the patches; `pages` is the directory of their pages, before each link."""
     rows = []
     for name in series.names():
         trees, header = read(name)
@@ -66,7 +66,7 @@ def benchmark(tree, header):
 
 
 def proofs():
-    """What was proven of each patch in each tree."""
+    """The table of the proofs of each patch in each tree."""
     rows = []
     for tree in pins.trees():
         names = series.names(tree)
@@ -79,13 +79,13 @@ def proofs():
 
 
 def measured(name):
-    """What was measured of a patch."""
+    """The table of the measurements of a patch."""
     from millrace_bench.report import evidence
     return evidence.measured(*read(name))
 
 
 def profile():
-    """What was measured of the profile."""
+    """The tables of the measurements of the profile."""
     from millrace_bench.report import evidence
     return evidence.profile()
 

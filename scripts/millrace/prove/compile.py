@@ -45,7 +45,7 @@ def compiling(context):
 
 @functools.cache
 def toolchain():
-    """What decides, besides the source, what a compiler says."""
+    """Everything that decides, besides the source, which warnings a compiler gives."""
     versions = [subprocess.run([program, '--version'], text=True, capture_output=True,
                                check=True).stdout for program in ('cc', 'c++', 'cmake')]
     return versions + [(TOP / 'build/cmake' / name).read_text() for name in CONFIGURATION]
@@ -178,7 +178,7 @@ class BuildTree:
         return True
 
     def _ask_ninja(self, *words):
-        """What one of ninja's tools says of the build."""
+        """The output of a tool of ninja about the build."""
         return subprocess.run(['ninja', '-C', self.builddir, '-t', *words], text=True,
                               capture_output=True, check=True).stdout
 

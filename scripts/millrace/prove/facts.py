@@ -1,4 +1,4 @@
-"""What the proofs keep between runs, under the hash of what it was made from.
+"""Facts that the proofs keep between runs, under the hash of what each was made from.
 
 Two directories: `facts`, a small JSON file each, and `files`, contents under their SHA-256.
 A fact is never changed; where something it was made from is different, its key is.  An

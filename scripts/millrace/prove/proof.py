@@ -47,7 +47,7 @@ def faulty(outcome):
 
 @dataclass
 class Report:
-    """What the proofs of a tree say: verdicts, {patch: {proof: yes or no}} (see
+    """The outcome of the proofs of a tree: verdicts, {patch: {proof: yes or no}} (see
     record.PROOFS); faults, texts that end with the command that mends; the whole result."""
     tree: str
     verdicts: dict = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the proofs of a tree begin with.
+    """The material that the proofs of a tree begin with.
 
     `recorded`, as record.verdicts() has it, is what need not be proven again."""
     context: Context

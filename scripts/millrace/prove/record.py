@@ -5,7 +5,7 @@ of it is compiled ('source'), with the tests that it names ('tests'), about thos
 whole series ('series', 'sources'), or about the files of the series, headers and all
 ('files'), on one tarball.  It stands under the hash of just that.  So a patch that changed
 is not proven until it is proven again, but a better Description takes nothing back, nor
-does another test what the compiler said.
+does another test take back the compilation.
 """
 import dataclasses
 import json
@@ -34,7 +34,7 @@ def record_file(tree):
 
 
 def compiled(file):
-    """What a patch does to files that are compiled or configure, in values that JSON has."""
+    """A patch's changes to files that are compiled or configure, in values that JSON has."""
     return [dataclasses.astuple(each) for each in diff.parse(diff.split(diff.read(file))[1])
             if not diff.is_test(each.path)]
 

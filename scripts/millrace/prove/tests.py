@@ -12,7 +12,7 @@ NEEDS_DEBUG = '+--source include/have_debug.inc'
 
 
 def verdicts(text):
-    """What mysql-test-run prints of the tests it ran: {'pass':, 'fail':, 'skipped': names}."""
+    """The verdicts in the output of mysql-test-run: {'pass':, 'fail':, 'skipped': names}."""
     names = {'pass': set(), 'fail': set(), 'skipped': set()}
     line = r"^(\w+\.[\w-]+)(?: '[^']*')?(?: +w\d+)? +\[ (pass|fail|skipped) \]"
     for name, verdict in re.findall(line, text, re.MULTILINE):

@@ -19,7 +19,7 @@ HEAD = re.compile(r'\(|^(class|struct|union|enum|static|const|namespace)\b')
 
 @dataclass(frozen=True)
 class Merge:
-    """What a three-way merge left: a git tree (with markers), the paths in conflict, and
+    """The outcome of a three-way merge: a git tree (with markers), the paths in conflict, and
     git's messages about them."""
     tree: str
     conflicts: tuple

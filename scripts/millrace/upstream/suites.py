@@ -44,7 +44,7 @@ def debug_server(tree):
 
 
 def run(suite, environ, options, log):
-    """What mysql-test-run prints of a suite; it is in the file `log` as it comes."""
+    """Runs a suite, its output in the file `log` as it comes; returns the output."""
     processes = 3 * len(os.sched_getaffinity(0))     # most of them wait
     command = [TOP / 'scripts/mysql-test', f'--suite={suite}', f'--parallel={processes}',
                '--retry=1', '--suite-timeout=600', *options]
