@@ -8,9 +8,12 @@ import sys
 from millrace import TOP
 from millrace.errors import Failure
 
+# variables of a caller (a git hook, a user of quilt) that lead git, quilt and cd astray
+STRAY = ('GIT_', 'QUILT_', 'CDPATH')
+
 
 def parser(program, description):
-    """An argparse parser for `program`, as a user calls it; its help is the command's docstring."""
+    """An argparse parser for `program`, as a user calls it; its docstring is its help."""
     return argparse.ArgumentParser(prog=program, description=description,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 
@@ -39,7 +42,7 @@ def run_command(name, main, argv=None):
     """Runs main(argv), by default with sys.argv's arguments, and ends the process.
 
     Exit status: 0; what main returns; 1 with the Failure on stderr, in the form of build/'s
-    scripts; 130 where the command was interrupted."""
+    scripts, or with what a program that it needs has failed with; 130 where it was interrupted."""
     heed_signals()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # as in `... | head`
     for stream in (sys.stdout, sys.stderr):             # a patch may have lines in any encoding
@@ -49,6 +52,12 @@ def run_command(name, main, argv=None):
     except Failure as error:
         sys.stdout.flush()
         print(f'{name}: error: {error}', file=sys.stderr)
+        status = 1
+    except subprocess.CalledProcessError as error:
+        sys.stdout.flush()
+        text = error.stderr or ''
+        lines = (text.decode(errors='replace') if isinstance(text, bytes) else text).splitlines()
+        print(f'{name}: error: {Failure(str(error), *lines[-8:])}', file=sys.stderr)
         status = 1
     except KeyboardInterrupt:
         print(f'{name}: interrupted', file=sys.stderr)
@@ -61,9 +70,16 @@ def say(name, text):
     print(f'{name}: {text}', flush=True)
 
 
+def environment(**variables):
+    """The caller's environment with these variables, without those that are STRAY."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(STRAY)}
+    return {**kept, **{name: str(value) for name, value in variables.items()}}
+
+
 def output(*command, **options):
-    """What a command prints; raises CalledProcessError where it fails."""
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+    """The output of a command; raises CalledProcessError where it fails."""
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
+                          **{'env': environment(), **options}).stdout
 
 
 def step(name, *arguments, **variables):
@@ -71,6 +87,6 @@ def step(name, *arguments, **variables):
 
     A step reports its own faults, so its failure ends this command with its status."""
     done = subprocess.run([TOP / 'build' / name, *arguments], check=False,
-                          stdin=subprocess.DEVNULL, env={**os.environ, **variables})
+                          stdin=subprocess.DEVNULL, env=environment(**variables))
     if done.returncode:
         sys.exit(done.returncode)

@@ -1,4 +1,4 @@
-"""What a build is of: release tree, release, patches, profile, and where its files lie.
+"""The context of a build: release tree, release, patches, profile, places of its files.
 
 Usage: scripts/python -m millrace.context
 
@@ -17,7 +17,7 @@ from millrace.command import run_command
 from millrace.errors import Failure
 from millrace.patches import series
 from millrace.patches.header import read_header
-from millrace.upstream import pins
+from millrace.upstream import pins, tarballs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +51,11 @@ class Context:
     def epoch(self):
         """The date as seconds since 1970."""
         return self.source_date_epoch
+
+    def at(self, place):
+        """The same build with work/<tree>/<place> as its place of work."""
+        work = TOP / 'work' / self.tree / place
+        return dataclasses.replace(self, work=work, source=work / self.source.name)
 
 
 def _patches(tree, patch_dir, order):
@@ -136,7 +141,7 @@ def resolve(tree=None, environ=None):
         # a tilde sorts before: the full release of the same revision replaces it
         release, dist = f'{release}~{subset.replace("-", ".")}', f'{dist}+{subset}'
     work = work / subset
-    cache = Path(os.path.abspath(environ.get('MILLRACE_CACHE') or TOP / 'cache'))
+    cache = tarballs.cache(environ)
     date = datetime.datetime.strptime(pin['DATE'], '%Y-%m-%d')
     return Context(
         tree=tree, version=pin['VERSION'], sha256=pin['SHA256'], signed_by=pin['SIGNED_BY'],

@@ -1,4 +1,5 @@
-"""How every command of the project fails."""
+"""How every command of the project fails, and how every check names a fault."""
+from dataclasses import dataclass
 
 
 class Failure(Exception):
@@ -7,3 +8,23 @@ class Failure(Exception):
     def __init__(self, what, *more):
         self.lines = [line for text in (what, *more) if text for line in str(text).splitlines()]
         super().__init__('\n  '.join(self.lines))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault of a file: what is wrong, at which line, and what mends it."""
+    what: str
+    mend: str
+    line: int = 1
+    file: str = ''
+
+    def __str__(self):
+        return f'{self.file}:{self.line}: {self.what}; mend: {self.mend}'
+
+
+class FaultyFile(Failure):
+    """A file that cannot be read for one fault."""
+
+    def __init__(self, name, fault):
+        super().__init__(f'{name}: line {fault.line}: {fault.what}', f'mend: {fault.mend}')
+        self.fault = fault

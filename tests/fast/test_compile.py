@@ -1,16 +1,17 @@
-"""make prove and make prove-tests to their end, with a tree that compiles in a second."""
+"""scripts/prove to its end, with a tree that compiles in a second."""
 import json
 import shutil
 
 import pytest
-
 from conftest import path_without
-from patchmaker import replace
-from tinytree import tiny
+from support.patchmaker import replace
+from support.tinytree import tiny
 
 PLUGIN = {
-    'plugin/p/CMakeLists.txt': lambda _: 'ADD_LIBRARY(p STATIC p.cc)\nADD_DEPENDENCIES(p generate)\n',
-    'plugin/p/p.cc': lambda _: '#include "generated.h"\n#include "shared.h"\nint p() { return GENERATED + shared(); }\n',
+    'plugin/p/CMakeLists.txt': lambda _: 'ADD_LIBRARY(p STATIC p.cc)\n'
+                                         'ADD_DEPENDENCIES(p generate)\n',
+    'plugin/p/p.cc': lambda _: '#include "generated.h"\n#include "shared.h"\n'
+                               'int p() { return GENERATED + shared(); }\n',
 }
 UNUSED = replace('{ return shared(); }', '{ int unused2; return shared(); }')
 
@@ -23,9 +24,14 @@ def maker(checkout, tmp_path):
 
 def run(maker, *arguments, **variables):
     """Proves the tiny tree: status, what was said, the result."""
-    status, text = maker.checkout.run('scripts/prove-series', *arguments, **variables)
+    status, text = maker.checkout.run('scripts/prove', *arguments, **variables)
     file = maker.checkout.path / 'work/tiny/prove/result.json'
     return status, text, json.loads(file.read_text()) if file.exists() else None
+
+
+def table(maker):
+    """The page with the table of proofs."""
+    return (maker.checkout.path / 'docs/patches/README.md').read_text()
 
 
 @pytest.fixture
@@ -41,12 +47,14 @@ def changed(result):
 
 def test_what_applies_compiles(maker, idle):
     maker.add('header', {'include/shared.h': replace('return 1', 'return 2')})
-    maker.add('moves', {'sql/main.cc': replace('#include <cstdio>', '// the warning below moves\n#include <cstdio>')})
+    maker.add('moves', {'sql/main.cc': replace('#include <cstdio>', '// the warning below moves\n'
+                                               '#include <cstdio>')})
     maker.add('plugin', PLUGIN)
-    maker.add('generated', {'generated.in': replace('1', '2'), 'sql/none.h': replace('nobody', 'nobody at all')})
+    maker.add('generated', {'generated.in': replace('1', '2'),
+                            'sql/none.h': replace('nobody', 'nobody at all')})
     status, text, result = run(maker)
     assert status == 0, text
-    assert '9 of 9 subsets compile without a new warning' in text
+    assert '9 of 9 subsets compile' in text
     alone = changed(result)
     assert (alone['header'], alone['moves'], alone['plugin']) == (2, 1, 1)
     assert alone['header+moves+plugin+generated'] == 3
@@ -57,16 +65,17 @@ def test_what_applies_compiles(maker, idle):
     ninja = (source / 'builddir-prove/.ninja_log').read_bytes()
     status, text, again = run(maker, PATH=idle)
     assert status == 0 and again['compiled'] == result['compiled'], text
-    assert (source / 'builddir-prove/.ninja_log').read_bytes() == ninja, 'nothing was compiled again'
+    assert (source / 'builddir-prove/.ninja_log').read_bytes() == ninja, 'compiled once'
 
     patch = maker.checkout.path / 'patches/tiny/header.patch'
     patch.write_text(patch.read_text().replace('SELECT 1', 'SELECT 2'))
-    maker.checkout.run('scripts/patches-table', '--write')
-    table = (maker.checkout.path / 'docs/patches/README.md').read_text()
-    assert '| header | tiny | yes | not proven | not proven | not proven | yes | yes | not proven |' in table
+    maker.checkout.run('scripts/tables', '--write')
+    assert '| header | tiny | yes | not proven | not proven | not proven | yes | yes ' \
+           '| not proven |' in table(maker)
     status, text, _ = run(maker)
-    assert status == 0 and (source / 'builddir-prove/.ninja_log').read_bytes() == ninja, 'a test is not compiled'
-    assert '| moves | tiny | yes | yes | yes | yes | yes | yes | not proven |' in (maker.checkout.path / 'docs/patches/README.md').read_text()
+    assert status == 0, text
+    assert (source / 'builddir-prove/.ninja_log').read_bytes() == ninja, 'a test is not compiled'
+    assert '| moves | tiny | yes | yes | yes | yes | yes | yes | not proven |' in table(maker)
 
 
 def test_a_new_warning_is_a_fault(maker):
@@ -74,28 +83,34 @@ def test_a_new_warning_is_a_fault(maker):
     maker.add('fine', {'include/shared.h': replace('return 1', 'return 2')})
     status, text, result = run(maker)
     assert status == 1
-    assert 'tiny: warns has warnings that vanilla has not' in text and '\n1 fault\n' in text, 'all has them too'
-    assert 'sql/other.cc' in text and "unused variable 'unused2'" in text.replace('‘', "'").replace('’', "'")
-    assert "‘unused’" not in text, 'vanilla has that one'
-    assert 'mend: make patched TREE=tiny PATCHES="warns", then edit and make refresh' in text
-    assert result['verdicts']['warns']['builds alone'] == 'no' and result['verdicts']['fine']['builds alone'] == 'yes'
-    assert result['verdicts']['warns']['with the others'] == 'no'
+    assert 'tiny: warns has warnings' in text and '\n1 fault\n' in text, 'all has them too'
+    assert 'sql/other.cc' in text and 'unused2' in text
+    assert "‘unused’" not in text, 'vanilla has that warning'
+    assert 'mend: make patched TREE=tiny PATCHES="warns"' in text
+    verdicts = result['verdicts']
+    assert (verdicts['warns']['builds alone'], verdicts['fine']['builds alone']) == ('no', 'yes')
+    assert verdicts['warns']['with the others'] == 'no'
     _, again, _ = run(maker)
-    assert again.partition('\n\n')[2] == text.partition('\n\n')[2], 'a warning is not forgotten by what is compiled already'
+    assert again.partition('\n\n')[2] == text.partition('\n\n')[2], \
+        'a warning of an object that is compiled already is not forgotten'
 
 
 def test_a_pair_that_does_not_compile(maker):
-    maker.add('one', {'include/shared.h': replace('int shared()', 'int shared2() { return 1; }\ninline int shared()')})
+    maker.add('one', {'include/shared.h': replace(
+        'int shared()', 'int shared2() { return 1; }\ninline int shared()')})
     before = maker.files.copy()
     maker.files.clear()
-    maker.add('two', {'sql/other.cc': replace('int other()', 'inline int shared2() { return 1; }\nint other()')})
+    maker.add('two', {'sql/other.cc': replace(
+        'int other()', 'inline int shared2() { return 1; }\nint other()')})
     maker.files.update(before)
     status, text, result = run(maker)
     assert status == 1
     assert 'tiny: all does not compile' in text and 'redefinition' in text and 'shared2' in text
-    assert 'mend: make patched TREE=tiny PATCHES="all"' in text and 'work/tiny/prove/logs/all.log' in text
-    assert {name: found['builds alone'] for name, found in result['verdicts'].items()} == {'one': 'yes', 'two': 'yes'}
-    assert {found['with the others'] for found in result['verdicts'].values()} == {'no'}
+    assert 'mend: make patched TREE=tiny PATCHES="all"' in text
+    assert 'work/tiny/prove/logs/all.log' in text
+    assert {name: verdict['builds alone'] for name, verdict in result['verdicts'].items()} == {
+        'one': 'yes', 'two': 'yes'}
+    assert {verdict['with the others'] for verdict in result['verdicts'].values()} == {'no'}
 
 
 def test_a_plugin_that_cmake_refuses(maker):
@@ -108,12 +123,14 @@ def test_a_plugin_that_cmake_refuses(maker):
     assert status == 0 and changed(result) == {'plugin': 1}, text
 
 
-def test_what_was_found_before_a_step_that_cannot_be_done_is_recorded(maker):
+def test_verdicts_before_a_step_that_cannot_be_done_are_recorded(maker):
     maker.add('header', {'include/shared.h': replace('return 1', 'return 2')})
     status, text, result = run(maker, CC='false')
     assert status == 1 and 'tiny: vanilla 1.0.0 does not compile here' in text, text
-    assert result['verdicts'] == {'header': {'applies alone': 'yes', 'in every subset': 'yes', 'refresh': 'yes'}}
-    assert '| header | tiny | yes | yes | yes | yes | not proven | not proven | not proven |' in (maker.checkout.path / 'docs/patches/README.md').read_text()
+    assert result['verdicts'] == {'header': {'applies alone': 'yes', 'in every subset': 'yes',
+                                             'refresh': 'yes'}}
+    assert '| header | tiny | yes | yes | yes | yes | not proven | not proven | not proven |' \
+        in table(maker)
 
 
 def test_the_tests_of_a_patch(maker, idle):
@@ -122,30 +139,31 @@ def test_the_tests_of_a_patch(maker, idle):
     status, text, result = run(maker, '--tests')
     assert status == 0, text
     assert 'the tests of right fail without it and pass with it' in text
-    assert {found['tests'] for found in result['verdicts'].values()} == {'yes'}
-    assert '| left | tiny | yes | yes | yes | yes | yes | yes | yes |' in (maker.checkout.path / 'docs/patches/README.md').read_text()
+    assert {verdict['tests'] for verdict in result['verdicts'].values()} == {'yes'}
+    assert '| left | tiny | yes | yes | yes | yes | yes | yes | yes |' in table(maker)
     status, text, _ = run(maker, '--tests', PATH=idle)
     assert status == 0, text
 
 
 @pytest.mark.parametrize('test, words', [
-    ('shared', ['innodb.right does not fail without the patch: its verdict is pass']),
-    ('skip', ['does not fail without the patch: its verdict is skipped', 'does not pass with it: its verdict is skipped']),
-    ('shared 3', ['innodb.right does not pass with it: its verdict is fail']),
-    ('--source include/have_debug.inc\nshared 2', ['all of its tests need a debug build']),
+    ('shared', ['innodb.right does not fail without', 'verdict is pass']),
+    ('skip', ['does not fail without', 'does not pass with', 'verdict is skipped']),
+    ('shared 3', ['innodb.right does not pass with', 'verdict is fail']),
+    ('--source include/have_debug.inc\nshared 2', ['debug build']),
 ])
 def test_tests_that_prove_nothing(test, words, maker):
     maker.add('right', {'include/shared.h': replace('return 1', 'return 2')}, test=test)
     status, text, result = run(maker, '--tests')
     assert status == 1
-    assert 'right: its tests do not prove it' in text and all(word in text for word in words), text
-    assert 'mend: make patched TREE=tiny PATCHES="all", then edit them and make refresh' in text
+    assert 'tiny: right: ' in text and all(word in text for word in words), text
+    assert 'mend: make patched TREE=tiny PATCHES="all"' in text
     assert result['verdicts']['right']['tests'] == 'no'
 
 
 def test_tests_of_a_patch_that_needs_another(maker):
     maker.add('base', {'include/shared.h': replace('return 1', 'return 2')}, test='shared 2')
-    maker.add('more', {'generated.in': replace('1', '7')}, depends='base', test='shared 2 generated 7')
+    maker.add('more', {'generated.in': replace('1', '7')}, depends='base',
+              test='shared 2 generated 7')
     status, text, result = run(maker, '--tests')
     assert status == 0, text
     assert [subset['patches'] for subset in result['compiled']] == [['base'], ['base', 'more']]
@@ -166,5 +184,4 @@ def test_what_the_record_has_is_not_proven_again(maker, idle):
     status, text, result = run(maker, '--missing')
     assert status == 0 and '2 of 2 subsets' in text, text
     assert changed(result).keys() == {'left', 'right+left'} and result['tests'] == {'left': []}
-    table = (maker.checkout.path / 'docs/patches/README.md').read_text()
-    assert table.count('| yes | yes | yes | yes | yes | yes |') == 2, table
+    assert table(maker).count('| yes | yes | yes | yes | yes | yes |') == 2, table(maker)

@@ -1,17 +1,24 @@
-"""The lint of the series and of the patches' texts: each fault is named, with its mend."""
+"""The lint of the checkout, of the series and of the patches: each fault is named, with its
+file, line and mend."""
+import subprocess
+
 import pytest
+from millrace import lint as house
+from millrace.patches import header, patchfile
+from millrace.prove import lint
+from millrace.upstream import pins
+from support.checkout import TREE
+from support.patchmaker import HEADER, hunks
 
-from conftest import TREE
-from millrace import header, lint, patchfile, series
-from patchmaker import HEADER, hunks
-
-GOOD = HEADER.format(depends='none', test='thing') + hunks('mysql-test/suite/innodb/t/thing.test', None, 'SELECT 1;\n') \
+GOOD = HEADER.format(depends='none', test='thing') \
+    + hunks('mysql-test/suite/innodb/t/thing.test', None, 'SELECT 1;\n') \
     + hunks('sql/x.cc', 'a\nb\n', 'a\n-- b/../c\n')
+LINK = 'diff --git a/x b/x\nnew file mode 120000\nindex 0000000..1234567\n'
 
 
-def faults(text, tmp_path, name='thing'):
-    """What patchfile says of a patch."""
-    file = tmp_path / f'{name}.patch'
+def faults(text, tmp_path):
+    """The faults that patchfile has of a patch."""
+    file = tmp_path / 'thing.patch'
     file.write_bytes(text.encode())
     return patchfile.read(file).faults
 
@@ -22,65 +29,130 @@ def test_a_good_patch(tmp_path):
     patch = patchfile.read(file)
     assert patch.faults == ()
     assert patch.paths == ('mysql-test/suite/innodb/t/thing.test', 'sql/x.cc')
-    assert lint.check_tests(patch, header.read_header(file).fields) == []
+    assert lint.check_tests(patch, header.read_header(file)) == []
 
 
 @pytest.mark.parametrize('old, new, words', [
-    ('+++ b/sql/x.cc', '+++ b/../../etc/passwd', ['path outside the tree', '../../etc/passwd']),
-    ('+++ b/sql/x.cc', '+++ /etc/passwd', ['path outside the tree', '/etc/passwd']),
-    ('--- a/sql/x.cc', '--- a/sql/../../x.cc', ['path outside the tree']),
-    ('+++ b/sql/x.cc', '+++ mariadb/sql/x.cc', ['not as quilt writes it', 'make refresh']),
-    ('+++ b/sql/x.cc', '+++ b/sql/x.cc\t2026-11-21 12:00:00', ['not as quilt writes it', 'without a date']),
+    ('+++ b/sql/x.cc', '+++ b/../../etc/passwd', ['outside the tree', '../../etc/passwd']),
+    ('+++ b/sql/x.cc', '+++ /etc/passwd', ['outside the tree', '/etc/passwd']),
+    ('--- a/sql/x.cc', '--- a/sql/../../x.cc', ['outside the tree']),
+    ('+++ b/sql/x.cc', '+++ mariadb/sql/x.cc', ['quilt', 'make refresh']),
+    ('+++ b/sql/x.cc', '+++ b/sql/x.cc\t2026-11-21 12:00:00', ['quilt', 'without a date']),
+    ('+++ b/sql/x.cc', '+++ b/debian/rules', ['debian/']),
+    ('--- a/sql/x.cc', '--- a/debian/mariadb-server.install', ['debian/']),
+    ('+++ b/sql/x.cc', '+++ b/.pc/applied-patches', ['.pc']),
+    ('+++ b/sql/x.cc', '+++ b/builddir-deb/x.cc', ['builddir-deb']),
+    ('+++ b/sql/x.cc', '+++ b/sql/x y.cc', ['blank', 'x y.cc']),
+    ('+++ b/sql/x.cc', '+++ "b/sql/\\303\\244.cc"', ['quote']),
+    ('+++ b/sql/x.cc', '+++ b/sql/$(x).cc', ['$(x)']),
+    ('--- a/sql/x.cc', f'{LINK}--- a/sql/x.cc', ['symbolic link']),
     ('\n', '\r\n', ['CR LF', 'sed -i']),
     ('-b\n', '-b\r\n', ['CR LF', "'-b'"]),
-    ('-b\n', '-b\0\n', ['is binary']),
-    ('--- a/sql/x.cc', 'diff --git a/x.png b/x.png\nGIT binary patch\nliteral 3\nxyz\n\n--- a/sql/x.cc', ['binary hunk']),
-    ('--- a/sql/x.cc', 'Binary files a/x.png and b/x.png differ\n--- a/sql/x.cc', ['binary hunk']),
-    ('--- a/sql/x.cc', 'Index: sql/x.cc\n--- a/sql/x.cc', ['neither of a file nor of a hunk', 'make refresh']),
+    ('-b\n', '-b\0\n', ['binary']),
+    ('--- a/sql/x.cc', 'diff --git a/x.png b/x.png\nGIT binary patch\nliteral 3\nxyz\n\n'
+                       '--- a/sql/x.cc', ['binary hunk']),
+    ('--- a/sql/x.cc', 'Binary files a/x.png and b/x.png differ\n--- a/sql/x.cc',
+     ['binary hunk']),
+    ('--- a/sql/x.cc', 'Index: sql/x.cc\n--- a/sql/x.cc', ['neither', 'make refresh']),
     (GOOD[GOOD.index('\n--- ') + 1:], '', ['no hunk', 'or remove']),
     ('+-- b/../c\n', '', ['its hunk goes on', 'make refresh']),
     ('@@ -1,2 +1,2 @@', '@@ -1,2 +1,3 @@', ['its hunk goes on']),
-    ('@@ -1,2 +1,2 @@', '@@ -1,1 +1,1 @@', ['neither of a file nor of a hunk', "'-b'"]),
+    ('@@ -1,2 +1,2 @@', '@@ -1,1 +1,1 @@', ['neither', "'-b'"]),
 ])
 def test_a_fault_is_named_with_its_mend(old, new, words, tmp_path):
     assert old in GOOD
-    found = faults(GOOD.replace(old, new), tmp_path)
-    text = '\n'.join(found)
-    assert all(word in text for word in words), text
-    assert all(fault.startswith('thing: ') and '\n  mend: ' in fault for fault in found)
+    text = GOOD.replace(old, new)
+    named = faults(text, tmp_path)
+    assert all(word in '\n'.join(map(str, named)) for word in words), named
+    assert all(fault.mend and 1 <= fault.line <= text.count('\n') for fault in named)
 
 
-def test_crlf_is_said_once(tmp_path):
+def test_the_line_of_a_fault_is_that_of_the_file(tmp_path):
+    text = GOOD.replace('+++ b/sql/x.cc', '+++ b/debian/rules')
+    fault, = faults(text, tmp_path)
+    assert text.splitlines()[fault.line - 1] == '+++ b/debian/rules'
+
+
+def test_crlf_is_named_once(tmp_path):
     assert len(faults(GOOD.replace('\n', '\r\n'), tmp_path)) == 1
 
 
 @pytest.mark.parametrize('old, new, words', [
-    ('Test: innodb.thing', 'Test: innodb.thing innodb.other', ['names innodb.other', 'not in the patch', 'quilt add']),
-    ('Test: innodb.thing', 'Test: main.thing', ['names main.thing']),
-    ('Test: innodb.thing', 'Test: innodb.no', ['new test innodb.thing is not named', 'Test: innodb.no innodb.thing']),
+    ('Test: innodb.thing', 'Test: innodb.thing innodb.other', ['innodb.other', 'quilt add']),
+    ('Test: innodb.thing', 'Test: main.thing', ['main.thing']),
+    ('Test: innodb.thing', 'Test: innodb.no', ['innodb.thing', 'Test: innodb.no innodb.thing']),
 ])
 def test_tests_are_named_and_there(old, new, words, tmp_path):
     file = tmp_path / 'thing.patch'
     file.write_text(GOOD.replace(old, new))
-    text = '\n'.join(lint.check_tests(patchfile.read(file), header.read_header(file).fields))
-    assert all(word in text for word in words), text
+    named = lint.check_tests(patchfile.read(file), header.read_header(file))
+    assert all(word in '\n'.join(map(str, named)) for word in words), named
+    assert all(fault.line == GOOD.splitlines().index('Test: innodb.thing') + 1 for fault in named)
 
 
-@pytest.mark.parametrize('tree', series.trees())
+@pytest.mark.parametrize('tree', pins.trees())
 def test_the_series_keeps_the_rules(tree):
     assert lint.check_tree(tree) == []
 
 
 @pytest.mark.parametrize('lines, words', [
-    ('read-ahead\nread-ahead\nshow-patches\n', ['two patches are named read-ahead', 'take one of the lines out']),
-    ('read-ahead\nshow-patches\nno-such\n', ['names no-such', f'patches/{TREE}/no-such.patch', 'take its line out']),
-    ('show-patches\n', ['read-ahead.patch: is in no series', 'git rm']),
-    ('read-ahead\nshow-patches\n../x\n', ["'../x' is not the name of a patch"]),
+    ('read-ahead\nread-ahead\nshow-patches\n', ['series:2: ', 'read-ahead', 'lines out']),
+    ('read-ahead\nshow-patches\nno-such\n', ['series:3: ', f'patches/{TREE}/no-such.patch']),
+    ('show-patches\n', ['read-ahead.patch:1: ', 'git rm']),
+    ('read-ahead\nshow-patches\n../x\n', ['series:3: ', "'../x'"]),
 ])
 def test_faults_of_the_series(lines, words, checkout):
     checkout.write('series', lines)
-    status, text = checkout.run('scripts/prove-series', '--quick', TREE)
+    status, text = checkout.run('scripts/prove', '--quick', TREE)
     assert status == 1
     assert all(word in text for word in words), text
     assert 'mend: ' in text and 'Traceback' not in text
     assert not (checkout.path / 'work').exists(), 'nothing is applied'
+
+
+@pytest.fixture
+def linted(checkout):
+    """A checkout in git, and the faults of its lint, which only looks at what git has."""
+    (checkout.path / '.flake8').write_text('[flake8]\nmax-line-length = 99\n')
+    subprocess.run(['git', 'init', '--quiet'], cwd=checkout.path, check=True)
+
+    def run():
+        status, text = checkout.run('scripts/lint')
+        assert 'Traceback' not in text, text
+        assert status == ('lint: error: ' in text)
+        return [line for line in text.splitlines() if not line.startswith('lint: ')]
+    return run
+
+
+@pytest.mark.parametrize('name, content, fault', [
+    ('scripts/command', '#!/bin/bash\nrm -r $undefined/*\nlocal x\n', 'scripts/command:3: '),
+    ('scripts/command', '#!/usr/bin/python3\nimport os\n', 'scripts/command:2: F401'),
+    ('scripts/millrace/new.py', 'print(undefined)\n', 'scripts/millrace/new.py:1: F821'),
+    ('docs/long.md', 'x\n' + 'word ' * 20 + '\n', 'docs/long.md:2: 100 characters'),
+    (f'patches/{TREE}/stray.patch', 'x\n', f'patches/{TREE}/stray.patch:1: is in no series'),
+])
+def test_the_lint_names_file_and_line(name, content, fault, linted, checkout):
+    before = linted()
+    checkout.write(name, content)
+    new = set(linted()) - set(before)
+    assert any(line.startswith(fault) and '; mend: ' in line for line in new), new
+
+
+def test_the_lint_lets_tables_and_addresses_be_long(linted, checkout):
+    before = linted()
+    checkout.write('docs/long.md', f'| {"cell " * 30}|\nhttps://example.org/{"x" * 100}\n')
+    assert linted() == before
+
+
+def test_the_lint_names_differences_that_are_not_up_to_date(linted, checkout):
+    other = next(tree for tree in pins.trees()[1:])
+    file = next((checkout.path / 'patches/differences' / other).iterdir())
+    file.write_text('old\n')
+    assert [line for line in linted() if line.startswith(str(file.relative_to(checkout.path)))
+            and 'compare-trees --write' in line]
+    assert checkout.run('scripts/compare-trees', '--write')[0] == 0
+    assert not [line for line in linted() if line.startswith('patches/differences/')]
+
+
+def test_a_file_of_records_is_not_ours_to_shorten():
+    assert {'patches/', 'test-results/', 'LICENSE', 'debian/copyright'} <= set(house.OF_OTHERS)

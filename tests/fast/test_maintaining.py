@@ -1,18 +1,22 @@
-"""docs/maintaining.md: every command in it works, in the order in which it stands there."""
+"""docs/maintain.md: every command in it works, in the order in which it stands there."""
 import re
 import subprocess
 import textwrap
 
 import pytest
+from conftest import release
+from millrace import TOP
+from millrace.command import environment
+from millrace.patches import diff, series
+from millrace.upstream import pins, tarballs
+from support.checkout import TREE
+from support.upstream import Upstream
 
-from conftest import TOP, TREE, release
-from millrace import diff, series, sources
-from upstream import Upstream
-
-PAGE = (TOP / 'docs/maintaining.md').read_text()
+PAGE = (TOP / 'docs/maintain.md').read_text()
 BLOCKS = [(kind, textwrap.dedent(f'{indent}{commands}')) for indent, kind, commands
           in re.findall(r'^( *)```sh ?(\w*)\n(.*?)\n *```$', PAGE, re.DOTALL | re.MULTILINE)]
-BLOCKS = [(kind, '\n'.join(line.strip() for line in commands.splitlines())) for kind, commands in BLOCKS]
+BLOCKS = [(kind, '\n'.join(line.strip() for line in commands.splitlines()))
+          for kind, commands in BLOCKS]
 FILE = 'storage/innobase/buf/buf0dump.cc'
 # a line of it that the page's patch and upstream's next release both change
 LINE = '#include "buf0rea.h"\n'
@@ -25,7 +29,7 @@ Subject: [PATCH] Say who warms the pool
 @@ -1,3 +1,4 @@
 +/* Whoever reads this. */
  /*****************************************************************************
- 
+\x20
  Copyright (c) 2011, 2017, Oracle and/or its affiliates. All Rights Reserved.
 '''
 EDITOR = r'''#!/usr/bin/python3
@@ -33,7 +37,8 @@ import re, sys
 for path in sys.argv[1:]:
     text = open(path).read()
     if '<<<<<<<' in text:
-        text = re.sub(r'<<<<<<<.*?>>>>>>> [\w-]+\n', '#include "ours_and_theirs.h"\n', text, flags=re.DOTALL)
+        text = re.sub(r'<<<<<<<.*?>>>>>>> [\w-]+\n', '#include "ours_and_theirs.h"\n', text,
+                      flags=re.DOTALL)
     elif path.endswith('.cc'):
         text = text.replace(LINE, '#include "ours.h"\n')
     else:
@@ -42,13 +47,21 @@ for path in sys.argv[1:]:
 '''.replace('LINE', repr(LINE))
 
 
+def git(checkout, *words):
+    """What git prints in a checkout."""
+    return subprocess.run(['git', *words], cwd=checkout.path, check=True, text=True,
+                          stdout=subprocess.PIPE, env=environment()).stdout
+
+
 @pytest.fixture
 def maintained(checkout, tarball, tmp_path):
-    """A checkout in git, with an archive that has the page's releases, of the files that the series touches."""
-    paths = {entry.old for name in series.names(TREE)
-             for entry in diff.parse(series.patch_file(TREE, name).read_text()) if entry.old}
-    sources.extract(release()[0], paths | {FILE}, tmp_path / 'files')
-    files = {path: (tmp_path / 'files' / path).read_text(errors='surrogateescape') for path in paths | {FILE}}
+    """A checkout in git, with an archive that has the page's releases, of the files that the
+    series touches."""
+    paths = {FILE} | {entry.old for name in series.names(TREE)
+                      for entry in diff.parse(diff.read(series.patch_file(TREE, name)))
+                      if entry.old}
+    tarballs.extract(release()[0], paths, tmp_path / 'files')
+    files = {path: diff.read(tmp_path / 'files' / path) for path in paths}
     assert LINE in files[FILE]
     upstream = Upstream(checkout, tmp_path, TREE)
     upstream.pin(release()[0], files)
@@ -59,14 +72,15 @@ def maintained(checkout, tarball, tmp_path):
     (tmp_path / 'editor').chmod(0o755)
     (checkout.path.parent / '0001-Say-who-warms-the-pool.patch').write_text(MAIL)
     checkout.write('.gitignore', (TOP / '.gitignore').read_text())
-    for words in (['init', '--quiet'], ['config', 'user.name', 'A Person'], ['config', 'user.email', 'a@example.org'],
-                  ['add', '--all'], ['commit', '--quiet', '--message', 'begin']):
-        subprocess.run(['git', *words], cwd=checkout.path, check=True)
+    for words in (['init', '--quiet'], ['config', 'user.name', 'A Person'],
+                  ['config', 'user.email', 'a@example.org'], ['add', '--all'],
+                  ['commit', '--quiet', '--message', 'begin']):
+        git(checkout, *words)
     yield checkout
     upstream.close()
 
 
-@pytest.mark.skipif(TREE != '10.11', reason='the page is about 10.11')
+@pytest.mark.skipif(TREE != pins.default_tree(), reason='the page is about the default tree')
 def test_every_command_of_the_page(maintained, tmp_path):
     environment = {'EDITOR': str(tmp_path / 'editor')}
     for kind, commands in BLOCKS:
@@ -74,16 +88,16 @@ def test_every_command_of_the_page(maintained, tmp_path):
             continue
         status, text = maintained.run('bash', '-euxc', commands, **environment)
         assert (status != 0) == (kind == 'stops'), text[-4000:]
-    conf = (maintained.path / 'trees/12.3.conf').read_text()
-    assert 'VERSION=12.3.2\n' in conf
+    assert 'VERSION=12.3.2\n' in (maintained.path / 'trees/12.3/pin.conf').read_text()
     patch = (maintained.path / 'patches/12.3/warm-pool.patch').read_text()
     assert '+#include "ours_and_theirs.h"' in patch and '+--echo # more' in patch
-    assert subprocess.run(['git', 'log', '--format=%s'], cwd=maintained.path, text=True, capture_output=True,
-                          check=True).stdout.split('\n')[:2] == ['10.11.19', 'warm-pool: what it is for']
+    messages = re.findall('--message "(.*)"', '\n'.join(commands for _, commands in BLOCKS))
+    assert git(maintained, 'log', '--format=%s').split('\n')[:-2] == messages[::-1]
 
 
 def test_every_slow_command_is_there(checkout):
-    commands = [command for kind, text in BLOCKS if kind == 'slow' for command in text.splitlines()]
+    commands = [command for kind, text in BLOCKS if kind == 'slow'
+                for command in text.splitlines()]
     assert len(commands) > 5
     for command in commands:
         word = command.split()[0]
@@ -95,4 +109,5 @@ def test_every_slow_command_is_there(checkout):
 
 
 def test_no_other_block_of_the_page_is_a_command():
-    assert not re.findall(r'^    (?:make|scripts/|quilt|git) ', re.sub(r'```.*?```', '', PAGE, flags=re.DOTALL), re.MULTILINE)
+    rest = re.sub(r'```.*?```', '', PAGE, flags=re.DOTALL)
+    assert not re.findall(r'^    (?:make|scripts/|quilt|git) ', rest, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The models in tests/models hold for every order of events, and find the faults that are
+"""The models in tests/models hold for every order of events, and show the faults that are
 planted in them: a model that cannot fail proves nothing."""
 import re
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 MODEL = Path(__file__).resolve().parent.parent / 'models' / 'buffer_block.pml'
 
-# Each planted fault: who takes part where it shows, and what spin reports.
+# each planted fault: the scenario that shows it, and what spin reports
 FAULTS = {
     'TOUCH_AFTER_PUT': ('EVICT', 'assertion violated'),
     'NO_FREE_MUTEX': ('RESIZE', 'assertion violated'),
@@ -30,10 +30,12 @@ def check(tmp_path, *defines):
         pytest.skip('there is no spin: build/setup tests')
     subprocess.run(['spin', '-a', *(f'-D{define}' for define in defines), str(MODEL)],
                    cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(['gcc', '-w', '-DSAFETY', '-DCOLLAPSE', '-o', 'pan', 'pan.c'], cwd=tmp_path, check=True)
+    subprocess.run(['gcc', '-w', '-DSAFETY', '-DCOLLAPSE', '-o', 'pan', 'pan.c'], cwd=tmp_path,
+                   check=True)
     done = subprocess.run(['./pan', '-m1000000'], cwd=tmp_path, text=True, capture_output=True,
                           timeout=600, check=True)
-    assert 'Search not completed' not in done.stdout.split('errors:', maxsplit=1)[0] or 'errors: 1' in done.stdout
+    assert 'Search not completed' not in done.stdout.split('errors:', maxsplit=1)[0] \
+        or 'errors: 1' in done.stdout
     assert 'max search depth too small' not in done.stdout
     return done.stdout
 
@@ -45,7 +47,7 @@ def test_no_block_is_lost_or_shared(tmp_path, scenario):
 
 
 @pytest.mark.parametrize('fault', FAULTS)
-def test_a_fault_is_found(tmp_path, fault):
+def test_a_planted_fault_shows(tmp_path, fault):
     scenario, report = FAULTS[fault]
     out = check(tmp_path, f'SCENARIO={scenario}', f'FAULT={fault}')
     assert re.search(r'errors: [1-9]', out) and report in out, out

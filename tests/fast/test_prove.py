@@ -1,17 +1,19 @@
-"""scripts/prove-series: every subset, as quilt applies it, found again when nothing changed."""
+"""scripts/prove --quick: every subset, as quilt applies it, and nothing done twice."""
 import itertools
 import json
-import os
 import resource
 import shutil
 import subprocess
 
 import pytest
-
-from conftest import TREE, path_without, unpack
-from millrace import apply, patchfile, prove, series
-from millrace.kept import Kept
-from patchmaker import PatchMaker, hunks, put, replace
+from conftest import path_without, unpack
+from millrace.command import environment
+from millrace.patches import patchfile, series
+from millrace.prove import apply, proof
+from millrace.prove.facts import Facts
+from millrace.upstream import pins
+from support.checkout import TREE
+from support.patchmaker import PatchMaker, hunks, put, replace
 
 # the file that all want, and one of its own for each of seven patches
 SHARED = 'storage/innobase/trx/trx0trx.cc'
@@ -27,20 +29,20 @@ OWN = {
 
 
 def run(checkout, *arguments, **variables):
-    """Proves the tree quickly: status, what was said, the result, and what it took, in seconds of a processor: those of
-    a clock say more of what else the machine does."""
+    """Proves the tree quickly: status, output, result, and the seconds of processor time that
+    it took; those of a clock measure what else the machine does."""
     def used():
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         return children.ru_utime + children.ru_stime
     before = used()
-    status, text = checkout.run('scripts/prove-series', '--quick', TREE, *arguments, **variables)
+    status, text = checkout.run('scripts/prove', '--quick', TREE, *arguments, **variables)
     took = used() - before
     file = checkout.path / 'work' / TREE / 'prove/result.json'
     return status, text, json.loads(file.read_text()) if file.exists() else None, took
 
 
 def facts(checkout):
-    """Names of what was found out until now."""
+    """Names of the facts until now."""
     return {path.name for path in (checkout.path / 'work' / TREE / 'prove/facts').iterdir()}
 
 
@@ -53,8 +55,9 @@ def maker(checkout, unpacked):
 def test_our_own_series(checkout, tarball):
     status, text, result, _ = run(checkout)
     assert status == 0, text
-    assert all(found[proof] == 'yes' for found in result['verdicts'].values() for proof in found)
-    assert set(result['verdicts']) == set(series.names())
+    assert {verdict for proofs in result['verdicts'].values()
+            for verdict in proofs.values()} == {'yes'}
+    assert set(result['verdicts']) == set(series.names(TREE))
 
 
 @pytest.fixture
@@ -70,13 +73,14 @@ def test_seven_patches(seven, unpacked, tmp_path):
     assert status == 0, text
     print(f'cold: {took:.2f} s')
     assert took < 60
-    assert f'{TREE}: 128 of 128 subsets apply with fuzz 0' in text and 'refresh changes nothing' in text
+    assert f'{TREE}: 128 of 128 subsets apply' in text and 'refresh changes nothing' in text
     assert sorted(tuple(subset['patches']) for subset in result['subsets']) == sorted(
         subset for size in range(8) for subset in itertools.combinations(OWN, size))
-    assert any(subset.get('moved') for subset in result['subsets']), 'offsets are allowed, and these patches have some'
+    assert any(subset.get('moved') for subset in result['subsets']), 'these have offsets'
     known = facts(seven)
 
-    status, text, again, took = run(seven, PATH=path_without(tmp_path / 'idle', 'patch', 'quilt', 'tar'))
+    idle = path_without(tmp_path / 'idle', 'patch', 'quilt', 'tar')
+    status, text, again, took = run(seven, PATH=idle)
     print(f'again: {took:.2f} s')
     assert status == 0 and took < 2, f'{took} s; {text}'
     assert facts(seven) == known, 'nothing was done twice'
@@ -92,12 +96,14 @@ def test_seven_patches(seven, unpacked, tmp_path):
 
 
 def check_some_by_hand(checkout, result, unpacked, tmp_path):
-    """Ten of the subsets, applied by hand, are what was kept of them."""
-    kept = Kept(checkout.path / 'work' / TREE / 'prove')
-    patches = {name: patchfile.read(checkout.path / 'patches' / TREE / f'{name}.patch') for name in OWN}
+    """Ten of the subsets, applied by hand, have the files of the facts."""
+    facts = Facts(checkout.path / 'work' / TREE / 'prove')
+    patches = {name: patchfile.read(checkout.path / 'patches' / TREE / f'{name}.patch')
+               for name in OWN}
     paths = sorted({path for patch in patches.values() for path in patch.paths})
-    vanilla = apply.vanilla(kept, None, result['tarball'], paths)
-    applied = apply.apply_subsets(kept, patches, series.closed_subsets(dict.fromkeys(OWN, [])), vanilla)
+    vanilla = apply.vanilla(facts, None, result['tarball'], paths)
+    applied = apply.apply_subsets(facts, patches, series.closed_subsets(dict.fromkeys(OWN, [])),
+                                  vanilla)
     for number, subset in enumerate(list(applied)[::13]):
         tree = tmp_path / str(number)
         for path in paths:
@@ -105,9 +111,17 @@ def check_some_by_hand(checkout, result, unpacked, tmp_path):
                 (tree / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(unpacked / path, tree / path)
         for name in subset:
-            subprocess.run(['patch', '-p1', '-s', '--no-backup-if-mismatch', '-i', patches[name].file], cwd=tree, check=True)
-        for path, content in applied[subset]['state'].items():
-            assert (kept.content(content) if content else None) == ((tree / path).read_bytes() if (tree / path).exists() else None)
+            subprocess.run(['patch', '-p1', '-s', '--no-backup-if-mismatch', '-i',
+                            patches[name].file], cwd=tree, check=True)
+        check_files(facts, applied[subset]['state'], tree)
+
+
+def check_files(facts, state, tree):
+    """A directory has the files of a state."""
+    for path, content in state.items():
+        there = tree / path
+        assert (facts.content(content) if content else None) \
+            == (there.read_bytes() if there.exists() else None)
 
 
 def conflict(maker):
@@ -123,17 +137,18 @@ def test_a_conflict_is_named_once_with_its_mend(checkout, maker, unpacked):
     status, text, result, _ = run(checkout)
     assert status == 1
     assert '6 of 8 subsets apply' in text and '\n1 fault\n' in text
-    assert 'right does not apply' in text and 'after left with fuzz 0' in text
+    assert 'right does not apply' in text and 'after left' in text
     assert f'patching file {SHARED}' in text and 'Hunk #1 FAILED' in text
     assert f'mend: make patched TREE={TREE} PATCHES="left right"' in text
     assert result['verdicts']['right'] == {'applies alone': 'yes', 'in every subset': 'no'}
     assert result['verdicts']['left']['in every subset'] == 'yes'
     failed = [subset for subset in result['subsets'] if not subset['applies']]
-    assert [subset['patches'] for subset in failed] == [['left', 'right'], ['left', 'middle', 'right']]
+    assert [subset['patches'] for subset in failed] == [['left', 'right'],
+                                                        ['left', 'middle', 'right']]
 
     unpack(unpacked, checkout.path / 'work' / TREE / 'left+right' / unpacked.name)
     status, text = checkout.run('make', 'patched', PATCHES='left right')
-    assert status and "patch 'right' does not apply" in text and 'quilt push -f' in text, 'the mend leads on'
+    assert status and "'right'" in text and 'quilt push -f' in text, 'the mend leads on'
 
 
 def test_depends_leaves_out_what_does_not_go_without(checkout, maker):
@@ -147,7 +162,8 @@ def test_depends_leaves_out_what_does_not_go_without(checkout, maker):
     status, text, result, _ = run(checkout)
     assert status == 0, text
     assert '6 of 6 subsets apply' in text
-    assert all('base' in subset['patches'] for subset in result['subsets'] if 'more' in subset['patches'])
+    assert all('base' in subset['patches'] for subset in result['subsets']
+               if 'more' in subset['patches'])
 
 
 def test_fuzz_is_refused(checkout, maker):
@@ -173,7 +189,7 @@ def test_refresh_must_change_nothing(checkout, maker, unpacked):
     assert status == 1, 'it applies at an offset'
     assert '4 of 4 subsets apply' in text
     mend = f'make patched TREE={TREE} PATCHES="all" && make refresh TREE={TREE} PATCHES="all"'
-    assert 'two is not as make refresh writes it' in text and f'mend: {mend}' in text
+    assert f'{TREE}: two ' in text and f'mend: {mend}' in text
     unpack(unpacked, checkout.path / 'work' / TREE / 'all' / unpacked.name)
     status, text = checkout.run('sh', '-c', mend)
     assert status == 0, text
@@ -185,24 +201,24 @@ def test_a_changed_patch_is_not_proven(checkout, maker):
     assert run(checkout)[0] == 0
     page = checkout.path / 'docs/patches/README.md'
     assert f'| one | {TREE} | yes | yes | yes | yes | not proven |' in page.read_text()
-    assert checkout.run('scripts/patches-table', '--check')[0] == 0
+    assert checkout.run('scripts/tables', '--check')[0] == 0
 
     patch = checkout.path / 'patches' / TREE / 'one.patch'
     patch.write_text(patch.read_text().replace('/* patch */', '/* changed */'))
-    status, text = checkout.run('scripts/patches-table', '--check')
-    assert status == 1 and 'mend: make docs' in text
-    assert checkout.run('make', 'docs')[0] == 0
+    status, text = checkout.run('scripts/tables', '--check')
+    assert status == 1 and 'make tables' in text
+    assert checkout.run('make', 'tables')[0] == 0
     assert f'| one | {TREE} | yes | not proven | not proven | not proven |' in page.read_text()
     assert run(checkout)[0] == 0
     assert f'| one | {TREE} | yes | yes | yes | yes | not proven |' in page.read_text()
 
 
 @pytest.mark.parametrize('old, new, words', [
-    ('--- a/', '--- a/../', ['path outside the tree']),
+    ('--- a/', '--- a/../', ['outside the tree']),
     ('\n', '\r\n', ['CR LF']),
-    ('Author: ', 'Editor: ', ['no field Author', 'unknown field Editor']),
-    ('Description: ', 'Description ', ['not a header line']),
-    ('Depends: none', 'Depends: other', ['Depends on other']),
+    ('Author: ', 'Editor: ', ['Author', 'Editor']),
+    ('Description: ', 'Description ', ['one.patch:1: ']),
+    ('Depends: none', 'Depends: other', ['one.patch:7: ', 'other']),
 ])
 def test_nothing_is_applied_that_the_lint_refuses(old, new, words, checkout, maker):
     maker.add('one', {SHARED: put(1, '/* patch */')})
@@ -215,22 +231,23 @@ def test_nothing_is_applied_that_the_lint_refuses(old, new, words, checkout, mak
 
 
 def test_an_unknown_tree(checkout):
-    status, text = checkout.run('scripts/prove-series', '--quick', '9.9')
-    assert status == 1 and 'no release tree 9.9' in text and f'known trees: {" ".join(series.trees())}' in text
+    status, text = checkout.run('scripts/prove', '--quick', '9.9')
+    assert status == 1 and '9.9' in text and f'known trees: {" ".join(pins.trees())}' in text
 
 
 def test_a_tarball_that_cannot_be_had(checkout, tmp_path):
-    missing = {'MILLRACE_CACHE': str(tmp_path / 'cache'), 'TARBALL': str(tmp_path / 'none.tar.gz')}
-    status, text = checkout.run('scripts/prove-series', '--quick', TREE, **missing)
-    assert status == 1 and f'{TREE}: not proven, for its tarball cannot be had' in text
-    status, text = checkout.run('scripts/prove-series', '--quick', **missing)
+    missing = {'MILLRACE_CACHE': str(tmp_path / 'cache'),
+               'TARBALL': str(tmp_path / 'none.tar.gz')}
+    status, text = checkout.run('scripts/prove', '--quick', TREE, **missing)
+    assert status == 1 and f'{TREE}: not proven' in text
+    status, text = checkout.run('scripts/prove', '--quick', **missing)
     assert status == 1 and 'nothing was proven' in text
 
 
 def test_two_proofs_at_once(checkout, tmp_path):
     work = checkout.path / 'work' / TREE / 'prove'
     work.mkdir(parents=True)
-    status, text = checkout.run('flock', work / '.lock', 'scripts/prove-series', '--quick', TREE)
+    status, text = checkout.run('flock', work / '.lock', 'scripts/prove', '--quick', TREE)
     assert status == 1 and 'another make prove is at work' in text
 
 
@@ -240,8 +257,10 @@ VANILLA = ''.join(f'{number}\n' for number in range(40))
 @pytest.mark.parametrize('diff', [
     hunks('f', VANILLA, VANILLA.replace('20\n', 'x\n')),
     hunks('f', VANILLA[4:], VANILLA[4:].replace('20\n', 'x\n')),
-    hunks('f', VANILLA.replace('17\n', 'y\n'), VANILLA.replace('17\n', 'y\n').replace('20\n', 'x\n')),
-    hunks('f', VANILLA.replace('22\n', 'y\n'), VANILLA.replace('22\n', 'y\n').replace('20\n', 'x\n')),
+    hunks('f', VANILLA.replace('17\n', 'y\n'),
+          VANILLA.replace('17\n', 'y\n').replace('20\n', 'x\n')),
+    hunks('f', VANILLA.replace('22\n', 'y\n'),
+          VANILLA.replace('22\n', 'y\n').replace('20\n', 'x\n')),
     hunks('f', VANILLA.replace('20\n', 'x\n'), VANILLA),
     hunks('f', VANILLA, None),
     hunks('f', VANILLA + 'z\n', None),
@@ -250,8 +269,9 @@ VANILLA = ''.join(f'{number}\n' for number in range(40))
     hunks('g', VANILLA, VANILLA + 'z\n'),
     hunks('f', VANILLA, VANILLA.replace('3\n', 'x\n', 1)) + hunks('g', None, 'new\n'),
     hunks('f', VANILLA, VANILLA.replace('3\n', 'x\n', 1)) + hunks('g', 'old\n', 'new\n'),
-], ids=['exact', 'offset', 'fuzz before', 'fuzz after', 'reversed', 'removed', 'removed but different', 'new but there',
-        'new', 'missing', 'two files', 'two files, one missing'])
+], ids=['exact', 'offset', 'fuzz before', 'fuzz after', 'reversed', 'removed',
+        'removed but different', 'new but there', 'new', 'missing', 'two files',
+        'two files, one missing'])
 def test_it_agrees_with_quilt(diff, tmp_path):
     (tmp_path / 'patches').mkdir()
     file = tmp_path / 'patches/it.patch'
@@ -259,29 +279,33 @@ def test_it_agrees_with_quilt(diff, tmp_path):
     (tmp_path / 'patches/series').write_text('it.patch\n')
     (tmp_path / 'tree').mkdir()
     (tmp_path / 'tree/f').write_text(VANILLA)
-    kept = Kept(tmp_path)
+    facts = Facts(tmp_path)
     patch = patchfile.read(file)
-    state = {path: kept.add(VANILLA.encode()) if path == 'f' else None for path in {'f', *patch.paths}}
-    mine = apply.apply_one(kept, patch, state)
-    quilt = subprocess.run(['quilt', '--quiltrc', '-', 'push', '--fuzz=0'], cwd=tmp_path / 'tree', capture_output=True, text=True,
-                           env={**os.environ, 'QUILT_PATCHES': str(tmp_path / 'patches')}, check=False)
+    state = {path: facts.add(VANILLA.encode()) if path == 'f' else None
+             for path in {'f', *patch.paths}}
+    mine = apply.apply_one(facts, patch, state)
+    quilt = subprocess.run(['quilt', '--quiltrc', '-', 'push', '--fuzz=0'], cwd=tmp_path / 'tree',
+                           env=environment(QUILT_PATCHES=tmp_path / 'patches'), check=False,
+                           capture_output=True, text=True)
     assert ('files' in mine) == (quilt.returncode == 0), (mine, quilt.stdout)
     if 'files' in mine:
-        for path, content in {**state, **mine['files']}.items():
-            there = tmp_path / 'tree' / path
-            assert (kept.content(content) if content else None) == (there.read_bytes() if there.exists() else None)
+        check_files(facts, {**state, **mine['files']}, tmp_path / 'tree')
 
 
 @pytest.mark.parametrize('needs, files, expected', [
     ({'a': []}, {'a': 'x.cc'}, ['a']),
-    ({'a': [], 'b': [], 'c': []}, {'a': 'x.cc', 'b': 'y.cc', 'c': 'z.cc'}, ['a', 'b', 'c', 'ab', 'ac', 'bc', 'abc']),
-    ({'a': [], 'b': [], 'c': [], 'd': []}, {'a': 'x.cc', 'b': 'y.cc', 'c': 'x.cc', 'd': 'mysql-test/t/y.cc'},
+    ({'a': [], 'b': [], 'c': []}, {'a': 'x.cc', 'b': 'y.cc', 'c': 'z.cc'},
+     ['a', 'b', 'c', 'ab', 'ac', 'bc', 'abc']),
+    ({'a': [], 'b': [], 'c': [], 'd': []},
+     {'a': 'x.cc', 'b': 'y.cc', 'c': 'x.cc', 'd': 'mysql-test/t/y.cc'},
      ['a', 'b', 'c', 'd', 'ac', 'abc', 'abd', 'acd', 'bcd', 'abcd']),
-    ({'a': [], 'b': ['a'], 'c': []}, {'a': 'x.cc', 'b': 'y.cc', 'c': 'z.cc'}, ['a', 'c', 'ab', 'ac', 'abc']),
+    ({'a': [], 'b': ['a'], 'c': []}, {'a': 'x.cc', 'b': 'y.cc', 'c': 'z.cc'},
+     ['a', 'c', 'ab', 'ac', 'abc']),
 ], ids=['one', 'three', 'a pair on one file', 'a dependency'])
 def test_what_is_compiled(needs, files, expected, tmp_path):
     patches = {}
     for name, path in files.items():
-        (tmp_path / f'{name}.patch').write_text('Description: x\n---\n' + hunks(path, 'old\n', 'new\n'))
-        patches[name] = patchfile.read(tmp_path / f'{name}.patch')
-    assert sorted(map(''.join, prove.to_compile(needs, patches))) == sorted(expected)
+        file = tmp_path / f'{name}.patch'
+        file.write_text('Description: x\n---\n' + hunks(path, 'old\n', 'new\n'))
+        patches[name] = patchfile.read(file)
+    assert sorted(map(''.join, proof.to_compile(needs, patches))) == sorted(expected)

@@ -1,22 +1,25 @@
-"""make rebase: what it says of each patch, what it leaves, and going on after a conflict."""
+"""make rebase: its report, what it leaves, and going on after a conflict."""
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-
-from conftest import TREE
-from patchmaker import PatchMaker, replace
-from upstream import Upstream
+from millrace.rebase.report import markers
+from support.checkout import TREE
+from support.patchmaker import PatchMaker, replace
+from support.upstream import Upstream
 
 OLD, NEW = '10.11.90', '10.11.91'
 
 
 def source(name):
     """A file of C++ with ten functions."""
-    return ''.join(f'/** {name}: function {n} */\nvoid {name}_{n}(int a)\n{{\n' + ''.join(f'  a+= {n}{line};\n' for line in range(9))
-                   + '}\n\n' for n in range(10))
+    def body(number):
+        return ''.join(f'  a+= {number}{line};\n' for line in range(9))
+    return ''.join(f'/** {name}: function {n} */\nvoid {name}_{n}(int a)\n{{\n{body(n)}}}\n\n'
+                   for n in range(10))
 
 
 def path(name):
@@ -24,7 +27,10 @@ def path(name):
     return f'storage/innobase/buf/{name}.cc'
 
 
-NAMES = ('same', 'moved', 'merged', 'touched', 'renamed', 'conflict', 'second', 'removed', 'taken')
+NAMES = ('same', 'moved', 'merged', 'touched', 'renamed', 'conflict', 'second', 'removed',
+         'taken')
+CONFLICT = re.compile(r'<<<<<<<.*?>>>>>>> \w+\n', re.DOTALL)
+
 
 class Release:
     """The series on a small release, and the release that comes after it."""
@@ -34,7 +40,8 @@ class Release:
         self.upstream = Upstream(checkout, tmp_path, TREE)
         self.vanilla = tmp_path / 'vanilla'
         self.files = {path(name): source(name) for name in NAMES} | {'README.md': 'a server\n'}
-        self.files[path('removed')] = self.files[path('removed')].replace('+=', '-=').replace('a-= 44', 'a+= 44')
+        removed = self.files[path('removed')]
+        self.files[path('removed')] = removed.replace('+=', '-=').replace('a-= 44', 'a+= 44')
         for name, text in self.files.items():
             (self.vanilla / name).parent.mkdir(parents=True, exist_ok=True)
             (self.vanilla / name).write_text(text)
@@ -50,9 +57,11 @@ class Release:
     def next(self, **options):
         """Upstream's next release, in which it has changed something in most of the files."""
         edits = {
-            'moved': replace('/** moved: function 0 */\n', '/** new */\nvoid moved_new()\n{\n}\n\n/** moved: function 0 */\n'),
+            'moved': replace('/** moved: function 0 */\n',
+                             '/** new */\nvoid moved_new()\n{\n}\n\n/** moved: function 0 */\n'),
             'merged': replace('a+= 42;', 'a+= 420;'),
-            'touched': replace('void touched_4(int a)\n{', 'void touched_4(int a)\n{\n  a*= 2;\n  a*= 3;\n  a*= 4;\n  a*= 5;'),
+            'touched': replace('void touched_4(int a)\n{', 'void touched_4(int a)\n{\n'
+                               '  a*= 2;\n  a*= 3;\n  a*= 4;\n  a*= 5;'),
             'renamed': lambda text: text,
             'conflict': replace('a+= 44;', 'a+= 44 + theirs;'),
             'second': replace('a+= 44;', 'a+= 44 - theirs;'),
@@ -80,7 +89,8 @@ class Release:
     def state(self):
         """All files of the series and the trees."""
         return {file: file.read_bytes() for top in ('patches', 'trees', 'series')
-                for file in [self.checkout.path / top, *(self.checkout.path / top).rglob('*')] if file.is_file()}
+                for file in [self.checkout.path / top, *(self.checkout.path / top).rglob('*')]
+                if file.is_file()}
 
     @property
     def tree(self):
@@ -90,8 +100,7 @@ class Release:
     def resolve(self, name):
         """Edits a conflict away, to what both sides want."""
         file = self.tree / path(name)
-        text = re.sub(r'<<<<<<<.*?>>>>>>> \w+\n', '  a+= 44 + ours + theirs;\n', file.read_text(), flags=re.DOTALL)
-        file.write_text(text)
+        file.write_text(CONFLICT.sub('  a+= 44 + ours + theirs;\n', file.read_text()))
 
 
 @pytest.fixture
@@ -119,12 +128,12 @@ def test_a_series_is_carried(release):
     begun = today()
     status, text = release.rebase()
     assert status == 0, text
-    assert states(text) == {'same': 'unchanged', 'moved': 'moved', 'merged': 'merged', 'touched': 'moved',
-                            'renamed': 'moved', 'taken': 'already upstream'}
+    assert states(text) == {'same': 'unchanged', 'moved': 'moved', 'merged': 'merged',
+                            'touched': 'moved', 'renamed': 'moved', 'taken': 'already upstream'}
     assert f'moved: {path("moved")}: 1 hunk by +5 lines' in text
     assert f'merged: {path("merged")}: the hunk at line' in text
     assert f'renamed: {path("renamed")}: it is {path("elsewhere")} now' in text
-    assert f'context changed: {path("touched")}: upstream changed too: `void touched_4(int a)`' in text
+    assert f'context changed: {path("touched")}: ' in text and '`void touched_4(int a)`' in text
     assert 'void merged_4(int a)' in text and 'moved_4' not in text
     assert f'already upstream: {path("taken")}: the hunk at line' in text
 
@@ -133,7 +142,8 @@ def test_a_series_is_carried(release):
     assert pins['DATE'] in (begun, today())
     assert release.patch('same') == before
     assert '+++ b/storage/innobase/buf/elsewhere.cc' in release.patch('renamed')
-    assert (release.checkout.path / 'series').read_text().split() == ['same', 'moved', 'merged', 'touched', 'renamed']
+    assert (release.checkout.path / 'series').read_text().split() == [
+        'same', 'moved', 'merged', 'touched', 'renamed']
     assert not list((release.checkout.path / f'patches/{TREE}').glob('taken*'))
     assert not (release.checkout.path / f'work/{TREE}/rebase-{NEW}').exists()
     assert (release.checkout.path / f'work/{TREE}/rebase-{NEW}.txt').read_text() in text
@@ -145,9 +155,11 @@ def test_a_series_is_carried(release):
     # it is in the form that refresh writes
     for name in ('renamed', 'touched', 'merged', 'moved', 'same'):
         done = release.patch(name)
-        subprocess.run([release.checkout.path / 'build/refresh-top'], cwd=source_of, check=True, capture_output=True)
+        subprocess.run([release.checkout.path / 'build/lib/refresh-top'], cwd=source_of,
+                       check=True, capture_output=True)
         assert release.patch(name) == done
-        subprocess.run(['quilt', '--quiltrc', '-', 'pop'], cwd=source_of, check=True, capture_output=True)
+        subprocess.run(['quilt', '--quiltrc', '-', 'pop'], cwd=source_of, check=True,
+                       capture_output=True)
 
     status, text = release.rebase()
     assert status != 0 and f'is at {NEW} already' in text
@@ -159,8 +171,10 @@ def test_check_only_reports(release):
     before = release.state()
     status, text = release.rebase(CHECK='1')
     assert status == 0, text
-    assert states(text) == {'same': 'unchanged', 'conflict': 'conflict', 'moved': 'moved', 'removed': 'conflict'}
-    assert re.search(rf'^{path("conflict")}:\d+$', text, re.MULTILINE) and '<<<<<<< ' + NEW in text and 'a+= 44 + theirs;' in text
+    assert states(text) == {'same': 'unchanged', 'conflict': 'conflict', 'moved': 'moved',
+                            'removed': 'conflict'}
+    assert re.search(rf'^{path("conflict")}:\d+$', text, re.MULTILINE)
+    assert '<<<<<<< ' + NEW in text and 'a+= 44 + theirs;' in text
     assert f'{path("removed")} deleted in {NEW} and modified in removed' in text
     assert release.state() == before
     assert not list((release.checkout.path / f'work/{TREE}').glob('rebase*'))
@@ -189,7 +203,8 @@ def test_conflicts_are_resolved_one_after_the_other(release):
 
     status, text = release.rebase()
     assert status != 0 and "patch 'second' conflicts" in text
-    assert states(text) == {'moved': 'moved', 'conflict': 'resolved', 'same': 'unchanged', 'second': 'conflict'}
+    assert states(text) == {'moved': 'moved', 'conflict': 'resolved', 'same': 'unchanged',
+                            'second': 'conflict'}
     assert release.state() == before
     release.resolve('second')
     assert release.refresh()[0] == 0
@@ -207,7 +222,8 @@ def test_an_interrupted_rebase_goes_on(release):
     release.next()
     assert release.rebase()[0] != 0
     state = release.tree.parent.parent
-    for file in (state / 'conflict', release.tree.parent / 'patched'):      # as if it had been ended while it made the tree
+    # as if it had been ended while it made the source
+    for file in (state / 'conflict', release.tree.parent / 'patched'):
         file.unlink()
     status, text = release.rebase()
     assert "patch 'conflict' conflicts" in text
@@ -236,17 +252,20 @@ def test_what_a_person_leaves_of_a_patch_stays(release):
     release.next()
     assert release.rebase()[0] != 0
     file = release.tree / path('conflict')
-    file.write_text(re.sub(r'<<<<<<<.*?>>>>>>> \w+\n', '  a+= 44 + theirs;\n', file.read_text(), flags=re.DOTALL))
+    file.write_text(CONFLICT.sub('  a+= 44 + theirs;\n', file.read_text()))
     assert release.refresh()[0] == 0
     status, text = release.rebase()
     assert status == 0, text
-    assert states(text) == {'conflict': 'resolved', 'same': 'unchanged'} and 'nothing but its tests is left' in text
+    assert states(text) == {'conflict': 'resolved', 'same': 'unchanged'}
+    assert 'nothing but its tests' in text
     assert (release.checkout.path / 'series').read_text().split() == ['conflict', 'same']
-    assert path('conflict') not in release.patch('conflict') and 'conflict.test' in release.patch('conflict')
+    patch = release.patch('conflict')
+    assert path('conflict') not in patch and 'conflict.test' in patch
 
 
 def test_edits_that_no_patch_holds_are_not_taken_away(release):
-    """A rebase that goes on takes its tree away: in a file of no patch, of an earlier patch, and where nothing is in conflict."""
+    """A rebase that goes on removes its source: edits of a file of no patch, and of an earlier
+    patch's, stop it."""
     release.series('moved', 'conflict')
     release.next()
     assert release.rebase()[0] != 0
@@ -256,14 +275,17 @@ def test_edits_that_no_patch_holds_are_not_taken_away(release):
         vanilla = file.read_text()
         file.write_text(vanilla + '// needed, too\n')
         status, text = release.refresh()
-        assert status != 0 and f'there are edits that conflict.patch does not hold: {file.relative_to(release.tree)}\n' in text
-        assert 'quilt fold' in text and '+// needed, too' in (release.tree.parent / 'unsaved.diff').read_text()
+        name = str(file.relative_to(release.tree))
+        assert status != 0 and 'conflict.patch does not hold' in text and f': {name}\n' in text
+        unsaved = (release.tree.parent / 'unsaved.diff').read_text()
+        assert 'quilt fold' in text and '+// needed, too' in unsaved
         for command in (['build/apply'], ['scripts/rebase', NEW]):
             status, text = release.checkout.run(*command, VERSION=NEW)
-            assert status != 0 and 'has edits that no patch holds' in text and str(file.relative_to(release.tree)) in text, text
+            assert status != 0 and 'edits that no patch holds' in text and name in text, text
         # the mend that refresh names
-        subprocess.run('patch -R -p1 < ../unsaved.diff && quilt --quiltrc - fold < ../unsaved.diff', shell=True, cwd=release.tree,
-                       check=True, capture_output=True)
+        subprocess.run('patch -R -p1 < ../unsaved.diff '
+                       '&& quilt --quiltrc - fold < ../unsaved.diff',
+                       shell=True, cwd=release.tree, check=True, capture_output=True)
         assert release.refresh()[0] == 0
     status, text = release.rebase()
     assert status == 0, text
@@ -277,7 +299,8 @@ def test_edits_where_nothing_is_in_conflict_any_more(release):
     (release.tree.parent.parent / 'conflict').unlink()
     release.resolve('conflict')
     status, text = release.rebase()
-    assert status != 0 and 'has edits that no patch holds' in text and '+ ours + theirs' in (release.tree / path('conflict')).read_text()
+    assert status != 0 and 'edits that no patch holds' in text
+    assert '+ ours + theirs' in (release.tree / path('conflict')).read_text()
 
 
 def test_a_tree_whose_file_changes_meanwhile(release):
@@ -285,29 +308,63 @@ def test_a_tree_whose_file_changes_meanwhile(release):
     release.series('conflict')
     release.next()
     assert release.rebase()[0] != 0
-    conf = release.checkout.path / f'trees/{TREE}.conf'
+    conf = release.checkout.path / f'trees/{TREE}/pin.conf'
     conf.write_text('# a line that came later\n' + conf.read_text())
     release.resolve('conflict')
     assert release.refresh()[0] == 0
     assert release.rebase()[0] == 0
-    assert conf.read_text().startswith('# a line that came later\n') and release.upstream.pins()['VERSION'] == NEW
+    assert conf.read_text().startswith('# a line that came later\n')
+    assert release.upstream.pins()['VERSION'] == NEW
 
 
 @pytest.mark.parametrize('others', [(), ('same',)], ids=['alone', 'with other hunks'])
 def test_a_file_that_a_patch_deletes_and_upstream_has_changed(release, others):
     """Git keeps upstream's file; the patch that a person refreshes deletes it."""
     release.series()
+    ours = replace('a+= 44;', 'a+= 44 + ours;')
     release.maker.add('deletes', {path('second'): lambda text: None,
-                                  **{path(name): replace('a+= 44;', 'a+= 44 + ours;') for name in others}})
+                                  **{path(name): ours for name in others}})
     release.next()
     status, text = release.rebase()
-    assert status != 0 and "patch 'deletes' conflicts" in text and not (release.tree / path('second')).exists(), text
+    assert status != 0 and "patch 'deletes' conflicts" in text, text
+    assert not (release.tree / path('second')).exists()
     status, text = release.rebase()
     assert status != 0 and 'has not been taken back' in text
     assert release.refresh()[0] == 0
     status, text = release.rebase()
     assert status == 0, text
     assert f'--- a/{path("second")}\n+++ /dev/null\n' in release.patch('deletes')
+
+
+RULER = 'Title\n=======\n<<<<<<<\n||||||| \n'
+
+
+@pytest.mark.parametrize('text, left', [
+    (f'+{RULER.replace(chr(10), chr(10) + "+")}', []),
+    ('+=======\n+>>>>>>> conflict\n', ['+>>>>>>> conflict']),
+    ('+<<<<<<< 10.11.91\n+a\n', ['+<<<<<<< 10.11.91']),
+    ('+||||||| 4b825dc\n', ['+||||||| 4b825dc']),
+    (' <<<<<<< 10.11.91\n->>>>>>> conflict\n', []),
+], ids=['lines of its own', 'end', 'beginning', 'base', 'not added'])
+def test_the_markers_of_a_conflict(text, left):
+    assert markers(text) == left
+    assert markers(text, text) == [], 'the patch had them before'
+
+
+def test_a_resolution_may_have_rulers(release):
+    """In a file that is not in conflict, and new in the one that is."""
+    release.series()
+    release.maker.add('conflict', {path('conflict'): replace('a+= 44;', 'a+= 44 + ours;'),
+                                   'mysql-test/suite/innodb/r/rules.result': lambda _: RULER})
+    release.next()
+    assert release.rebase()[0] != 0
+    file = release.tree / path('conflict')
+    file.write_text(CONFLICT.sub('/*\n=======\n*/\n', file.read_text()))
+    status, text = release.refresh()
+    assert status == 0, text
+    status, text = release.rebase()
+    assert status == 0, text
+    assert release.patch('conflict').count('+=======\n') == 2
 
 
 def test_a_series_that_changed_meanwhile(release):
@@ -318,7 +375,7 @@ def test_a_series_that_changed_meanwhile(release):
     patch.write_text(patch.read_text().replace('ours', 'new'))
     status, text = release.rebase()
     assert status != 0
-    assert 'has changed since this rebase began: moved' in text and f'rm -r work/{TREE}/rebase-{NEW}' in text
+    assert 'began: moved' in text and f'rm -r work/{TREE}/rebase-{NEW}' in text
 
 
 def test_a_patch_that_is_not_utf_8(release):
@@ -338,24 +395,27 @@ def test_a_patch_that_is_not_utf_8(release):
 
 def test_what_needs_a_patch_that_upstream_has(release):
     release.series('taken')
-    release.maker.add('after', {path('taken'): replace('+ ours;', '+ ours + more;')}, depends='taken')
+    release.maker.add('after', {path('taken'): replace('+ ours;', '+ ours + more;')},
+                      depends='taken')
     release.next()
     status, text = release.rebase()
     assert status == 0, text
-    assert states(text) == {'taken': 'already upstream', 'after': 'unchanged'} and 'Depends no more on taken' in text
+    assert states(text) == {'taken': 'already upstream', 'after': 'unchanged'}
+    assert 'Depends no more on taken' in text
     assert 'Depends: none\n' in release.patch('after')
     assert release.checkout.run('build/apply', PATCHES='after')[0] == 0
 
 
 def test_a_patch_that_another_tree_keeps(release):
     release.series('same', 'taken')
-    release.checkout.write('trees/9.9.conf', (release.checkout.path / f'trees/{TREE}.conf').read_text())
+    pin = (release.checkout.path / f'trees/{TREE}/pin.conf').read_text()
+    release.checkout.write('trees/9.9/pin.conf', pin)
     release.checkout.write('patches/9.9/taken.patch', release.patch('taken'))
     release.next()
     assert release.rebase()[0] == 0
     assert (release.checkout.path / 'series').read_text().split() == ['same', 'taken']
-    _, text = release.checkout.run('bash', '-c', '. build/lib.sh; echo "chosen:$NAMES"')
-    assert text == 'chosen:same\n'
+    _, text = release.checkout.run('scripts/python', '-m', 'millrace.context')
+    assert '\nNAMES=same\n' in text
 
 
 @pytest.mark.parametrize('options, words', [
@@ -397,9 +457,10 @@ def test_a_tree_without_pins(release):
     for name in ('SHA256', 'VERSION', 'SIGNED_BY'):
         pins = release.upstream.pins()
         release.upstream.set(name, '')
-        for command in (['build/apply'], ['scripts/rebase', NEW], ['scripts/export-patch', 'same']):
+        for command in (['build/apply'], ['scripts/rebase', NEW],
+                        ['scripts/export-patch', 'same']):
             status, text = release.checkout.run(*command)
-            assert status != 0 and f'trees/{TREE}.conf pins no {name}' in text, text
+            assert status != 0 and f'trees/{TREE}/pin.conf pins no {name}' in text, text
         release.upstream.set(name, pins[name])
 
 
@@ -411,10 +472,61 @@ def test_watch(release):
     release.upstream.release('10.12.3', {'README.md': 'of another line\n'})
     status, text = release.checkout.run('make', 'upstream-watch')
     assert status == 0, text
-    assert f'{TREE}: {NEW} is out: make rebase TREE={TREE} VERSION={NEW}' in text and '10.12.3' not in text
+    assert f'make rebase TREE={TREE} VERSION={NEW}' in text and '10.12.3' not in text
 
 
 def test_watch_without_a_network(checkout):
     status, text = checkout.run('scripts/upstream-watch', prefix=('unshare', '-rn'))
     assert status == 1
-    assert 'nobody could be asked' in text and TREE in text
+    assert 'nobody could be asked' in text and TREE in text and 'Traceback' not in text
+
+
+def test_refresh_does_not_undo_a_patch_that_changed(release):
+    """As after git pull, or in a copy of the checkout whose patches are others."""
+    release.series('same')
+    assert release.checkout.run('build/fetch')[0] == 0
+    assert release.checkout.run('build/apply')[0] == 0
+    patch = release.checkout.path / f'patches/{TREE}/same.patch'
+    patch.write_text(patch.read_text().replace('+ ours', '+ pulled'))
+    source = release.checkout.path / f'work/{TREE}/all/mariadb-{OLD}'
+    before = patch.read_text()
+    status, text = release.checkout.run('scripts/refresh')
+    assert status != 0 and 'same.patch has changed' in text and 'make patched' in text
+    assert patch.read_text() == before
+    status, text = release.checkout.run('build/apply')
+    assert status == 0, text
+    assert '+ pulled' in (source / path('same')).read_text()
+    assert release.checkout.run('scripts/refresh')[0] == 0
+    assert patch.read_text() == before
+
+
+def test_a_copied_checkout_refreshes_its_own_patches(release, tmp_path):
+    release.series('same')
+    assert release.checkout.run('build/fetch')[0] == 0
+    assert release.checkout.run('build/apply')[0] == 0
+    theirs = release.patch('same')
+    copy = Path(shutil.copytree(release.checkout.path, tmp_path / 'copy', symlinks=True))
+    file = copy / f'work/{TREE}/all/mariadb-{OLD}' / path('same')
+    file.write_text(file.read_text().replace('+ ours', '+ copied'))
+    release.checkout.path, first = copy, release.checkout.path
+    status, text = release.checkout.run('scripts/refresh')
+    assert status == 0, text
+    assert '+ copied' in (copy / f'patches/{TREE}/same.patch').read_text()
+    assert (first / f'patches/{TREE}/same.patch').read_text() == theirs
+
+
+@pytest.mark.parametrize('command', ['rebase', 'export-patch', 'new-patch'])
+def test_the_environment_of_a_hook_does_not_reach_a_command(release, tmp_path, command):
+    """GIT_DIR and GIT_INDEX_FILE of git's hooks, QUILT_PC of a user."""
+    release.series('same', 'moved')
+    release.next()
+    theirs = tmp_path / 'theirs'
+    subprocess.run(['git', 'init', '--quiet', theirs], check=True)
+    before = {file: file.read_bytes() for file in theirs.rglob('*') if file.is_file()}
+    argument = {'rebase': NEW, 'export-patch': 'same', 'new-patch': 'another'}[command]
+    status, text = release.checkout.run(
+        f'scripts/{command}', argument, GIT_DIR=str(theirs / '.git'),
+        GIT_INDEX_FILE=str(theirs / '.git/index'), GIT_WORK_TREE=str(theirs),
+        QUILT_PC='.elsewhere', QUILT_PATCHES='elsewhere', CDPATH=str(tmp_path))
+    assert status == 0, text
+    assert {file: file.read_bytes() for file in theirs.rglob('*') if file.is_file()} == before

@@ -1,10 +1,12 @@
-"""A patch that comes to a tree: its name, what its header has to say, its page, its line in the series."""
+"""A patch that is new in a tree: its name, the fields it lacks, its page, its line in series."""
 import re
-import subprocess
 import time
 
-from millrace import diff, lint, series
-from millrace.command import Failure, output, say
+from millrace import TOP
+from millrace.command import output, say
+from millrace.errors import Failure
+from millrace.patches import diff, series, tables
+from millrace.prove import lint
 
 PAGE = '''# {name}
 
@@ -16,9 +18,12 @@ Variables, counters, and the setting that gives the vanilla behaviour.
 
 ## Measured
 
+<!-- measured -->
+<!-- /measured -->
+
 ## Tests
 
-    ./mtr {tests}
+    scripts/mysql-test {tests}
 
 ## Is it safe?
 
@@ -27,15 +32,14 @@ What it does to locks, memory, recovery and the format of the data.
 ## To leave it out, and to go back
 
     make PATCHES="..."                  # any list without {name}
-
-## Upstream, and history
 '''
 
 
 def check_name(tree, name):
-    """Whether a patch may begin under this name."""
-    if not re.fullmatch(r'[a-z0-9]+(-[a-z0-9]+)*', name or ''):
-        raise Failure(f'{name!r} is not the name of a patch', 'small letters, digits and single hyphens: NAME=read-ahead')
+    """Raises Failure where a patch of this tree cannot begin under this name."""
+    if not re.fullmatch(lint.NAME, name or ''):
+        raise Failure(f'{name!r} is not the name of a patch',
+                      'small letters, digits and single hyphens: NAME=read-ahead')
     if series.patch_file(tree, name).exists():
         raise Failure(f'there is a patch {name} already: patches/{tree}/{name}.patch',
                       'give it another name: NAME=')
@@ -43,30 +47,37 @@ def check_name(tree, name):
 
 def author():
     """Who works here, as git knows it."""
-    values = [output('git', 'config', '--default', default, f'user.{key}', cwd=series.TOP).strip()
-              for key, default in (('name', 'Millrace developers'), ('email', 'millrace@localhost.invalid'))]
+    values = [output('git', 'config', '--default', default, f'user.{key}', cwd=TOP).strip()
+              for key, default in (('name', 'Millrace developers'),
+                                   ('email', 'millrace@localhost.invalid'))]
     return '{} <{}>'.format(*values)
 
 
 def fields(synopsis, tests):
-    """What a header says unless the patch says something else."""
+    """The fields of a header unless the patch gives others."""
     return {'Description': synopsis, 'Author': author(), 'Origin': 'vendor', 'Forwarded': 'no',
-            'Last-Update': time.strftime('%Y-%m-%d', time.gmtime()), 'License': 'GPL-2.0-only', 'Depends': 'none',
-            'Test': ' '.join(tests), 'Bench': 'none, not measured yet', 'Drop-When': 'upstream has it'}
+            'Last-Update': time.strftime('%Y-%m-%d', time.gmtime()), 'License': 'GPL-2.0-only',
+            'Depends': 'none', 'Test': ' '.join(tests), 'Bench': 'none, not measured yet',
+            'Drop-When': 'upstream has it'}
 
 
-def settle(tree, name, text, synopsis, tests):
-    """Puts the patch, its page and its line where they belong, and says what is still to do."""
+def settle(command, tree, name, text, synopsis, tests):
+    """Writes the patch, its page and its line in series, and names what is still to do.
+
+    `command` is the name of the command that does it."""
     target = series.patch_file(tree, name)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(diff.encode(text))
     series.add(name)
-    page = series.TOP / 'docs/patches' / f'{name}.md'
+    page = TOP / 'docs/patches' / f'{name}.md'
     if not page.exists():
-        page.write_text(PAGE.format(name=name, synopsis=synopsis, tests=' '.join(tests)), encoding='utf-8')
-    tables = subprocess.run([series.TOP / 'scripts/patches-table', '--write'], check=False)
-    say(f'patches/{tree}/{name}.patch, docs/patches/{name}.md, series')
+        page.write_text(PAGE.format(name=name, synopsis=synopsis, tests=' '.join(tests)),
+                        encoding='utf-8')
+    say(command, f'patches/{tree}/{name}.patch, docs/patches/{name}.md, series')
     for fault in lint.check_patch(tree, name, series.names(tree)):
-        say(f'to do: {fault}')
-    if tables.returncode:
-        raise Failure('the tables of patches could not be written', 'mend what is said above, then: make docs')
+        say(command, f'to do: {fault}')
+    try:
+        tables.write()
+    except Failure as error:
+        raise Failure('the tables of patches could not be written', *error.lines,
+                      'mend that, then: make tables') from error

@@ -1,13 +1,18 @@
-"""A patch as data: its header, its files, their hunks."""
+"""A patch as data: its header, its files, their hunks.
+
+Everything that reads a diff does it by scan(): one grammar of hunks, here.
+"""
 import re
 from dataclasses import dataclass
 
 HUNK = re.compile(r'@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)')
+# a test of upstream's suite: suite and name
+TEST = re.compile(r'([^/]+)/(?:t/)?([^/]+)\.test$')
 
 
 @dataclass(frozen=True)
 class Hunk:
-    """One hunk: where it is in the old and in the new file, after which function's head, and its lines."""
+    """A hunk: its line in the old and in the new file, the head of its function, its lines."""
     old: int
     new: int
     section: str
@@ -21,7 +26,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """What a patch does to one file; a path is None where the file is not there."""
+    """The change of a patch to a file; a path is None where the file is not there."""
     old: str
     new: str
     hunks: tuple
@@ -33,8 +38,13 @@ class FileDiff:
 
 
 def read(path):
-    """The text of a patch; what is not UTF-8 in it comes through to write() as it was."""
-    return path.read_bytes().decode('utf-8', 'surrogateescape')
+    """The text of a patch in a file."""
+    return decode(path.read_bytes())
+
+
+def decode(content):
+    """The text of a patch; bytes that are not UTF-8 come through to encode() as they were."""
+    return content.decode('utf-8', 'surrogateescape')
 
 
 def encode(text):
@@ -48,37 +58,77 @@ def split(text):
     return head + separator, body
 
 
-def _path(line):
-    """The path of a line '--- a/...', '+++ b/...', as patch -p1 takes it; None for /dev/null."""
+def scan(lines, first=1):
+    """(number, kind, line) for each line of a diff, numbered from `first`.
+
+    The kinds: path (--- or +++), hunk (its head), text (of a hunk), between (anything else),
+    and short, once more for the last line, where the last hunk goes on after it."""
+    number, line, old, new = first, '', 0, 0
+    for number, line in enumerate(lines, first):
+        if old > 0 or new > 0:
+            kind = 'text'
+            old -= line[:1] in ('-', ' ', '')
+            new -= line[:1] in ('+', ' ', '')
+        elif match := HUNK.fullmatch(line):
+            kind = 'hunk'
+            old, new = (1 if size is None else int(size) for size in (match[2], match[4]))
+        elif line.startswith(('--- ', '+++ ')):
+            kind = 'path'
+        elif line.startswith('\\ No newline'):
+            kind = 'text'
+        else:
+            kind = 'between'
+        yield number, kind, line
+    if old or new:
+        yield number, 'short', line
+
+
+def path_of(line):
+    """The path of a line '--- a/...' or '+++ b/...', as patch -p1 takes it; None for /dev/null."""
     name = line[4:].split('\t')[0].rstrip()
     return None if name == '/dev/null' else name.partition('/')[2]
 
 
 def parse(text):
     """The FileDiffs of a patch or of a plain diff, in its order."""
-    files = []
-    lines = text.split('\n')
-    at = 0
-    while at < len(lines):
-        if lines[at].startswith('--- ') and at + 1 < len(lines) and lines[at + 1].startswith('+++ '):
-            old, new = _path(lines[at]), _path(lines[at + 1])
-            at, hunks = _hunks(lines, at + 2)
-            files.append(FileDiff(old, new, tuple(hunks)))
-        else:
-            at += 1
-    return files
+    files, before, hunks = [], '', None
+    for _, kind, line in scan(text.split('\n')):
+        if kind == 'path' and line.startswith('+++ ') and before.startswith('--- '):
+            hunks = []
+            files.append((path_of(before), path_of(line), hunks))
+        elif kind == 'hunk' and hunks is not None:
+            hunks.append((HUNK.fullmatch(line), []))
+        elif kind == 'text' and hunks:
+            hunks[-1][1].append(line or ' ')
+        elif kind != 'short':
+            hunks = None
+        before = line if kind == 'path' else ''
+    return [FileDiff(old, new, tuple(Hunk(int(head[1]), int(head[3]), head[5], tuple(lines))
+                                     for head, lines in hunks))
+            for old, new, hunks in files]
 
 
-def _hunks(lines, at):
-    """The hunks that begin at a line, and the line after them."""
-    hunks = []
-    while at < len(lines) and (match := HUNK.fullmatch(lines[at])):
-        left, right = int(match[2] or 1), int(match[4] or 1)
-        at += 1
-        begin = at
-        while at < len(lines) and (left > 0 or right > 0 or lines[at].startswith('\\')):
-            left -= lines[at][:1] in ('-', ' ', '')
-            right -= lines[at][:1] in ('+', ' ', '')
-            at += 1
-        hunks.append(Hunk(int(match[1]), int(match[3]), match[5], tuple(line or ' ' for line in lines[begin:at])))
-    return at, hunks
+def paths(text):
+    """All paths that a diff is about, those that it renames or copies included."""
+    names = {path for entry in parse(text) for path in (entry.old, entry.new) if path}
+    for _, kind, line in scan(text.split('\n')):
+        if kind == 'between' and (match := re.fullmatch('(?:rename|copy) (?:from|to) (.+)', line)):
+            names.add(match[1])
+    return names
+
+
+def is_test(path):
+    """Whether a path is of upstream's test suite: nothing compiled, nothing configured."""
+    return 'mysql-test' in path.split('/')[:-1]
+
+
+def test_name(path):
+    """The name suite.test of a file of a patch; None where it is not a test."""
+    match = TEST.search(path or '')
+    return f'{match[1]}.{match[2]}' if match else None
+
+
+def new_tests(text):
+    """The names of the tests that a patch adds, sorted."""
+    return sorted(test_name(entry.new) for entry in parse(text)
+                  if not entry.old and test_name(entry.new))

@@ -5,10 +5,10 @@ lines that begin with a blank; ' .' alone is an empty line.  RULES says which
 fields there are and what may stand in them; check() applies it.
 """
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from millrace.errors import Failure
+from millrace.errors import Fault, FaultyFile
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ OPTIONAL = (
 
 @dataclass(frozen=True)
 class Header:
-    """The fields of one patch: name, {field: text}, the text with its newlines."""
+    """The fields of a patch, {name: text with its newlines}, and the line where each begins."""
     name: str
     fields: dict
+    lines: dict = field(default_factory=dict)
 
     @property
     def synopsis(self):
@@ -54,7 +55,7 @@ class Header:
 
     @property
     def upstream_status(self):
-        """Where the patch stands with upstream, in words."""
+        """Where the patch stands with upstream, for a table."""
         forwarded = self.fields.get('Forwarded', '')
         return {'no': 'not forwarded', 'not-needed': 'not needed'}.get(forwarded, forwarded)
 
@@ -77,39 +78,40 @@ class Header:
 
 
 def entries(head):
-    """What stands in a header, in its order: (line, field, text) with the lines that continue it, (line, None, text) for a
-    line that is of no field."""
-    found = []
+    """The entries of a header, in its order: (line, field, text with the lines that continue
+    it), or (line, None, text) for a line that belongs to no field."""
+    taken = []
     for number, line in enumerate(head.split('\n'), 1):
         match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)
         if match:
-            found.append([number, match[1], match[2].rstrip()])
-        elif line.startswith((' ', '\t')) and found and found[-1][1]:
+            taken.append([number, match[1], match[2].rstrip()])
+        elif line.startswith((' ', '\t')) and taken and taken[-1][1]:
             rest = line[1:].rstrip()
-            found[-1][2] += '\n' + ('' if rest == '.' else rest)
+            taken[-1][2] += '\n' + ('' if rest == '.' else rest)
         else:
-            found.append([number, None, line])
-    return found
+            taken.append([number, None, line])
+    return taken
 
 
 def parse(name, text):
-    """Header of the patch `name`, from its whole text.  Raises Failure."""
+    """Header of the patch `name`, from its whole text.  Raises FaultyFile."""
     head, separator, _ = text.partition('\n---\n')
     if not separator:
-        raise Failure(f'{name}: no header\n  it ends with a line ---, before the first hunk\n'
-                          '  mend: begin the patch with "Description: ..."')
-    if re.search('[\udc80-\udcff]', head):
-        raise Failure(f'{name}: the header is not in UTF-8\n  mend: iconv -f ISO-8859-1 -t UTF-8, of the header only')
-    fields = {}
-    for number, field, value in entries(head):
-        if field is None:
-            raise Failure(f'{name}: line {number}: not a header line: {value!r}\n'
-                              '  mend: continue a field with a blank, an empty line is " ."')
-        if field in fields:
-            raise Failure(f'{name}: line {number}: the field {field} stands twice\n'
-                              '  mend: keep one')
-        fields[field] = value
-    return Header(name, fields)
+        raise FaultyFile(name, Fault('no header that ends with a line ---, before the first hunk',
+                                     'begin the patch with "Description: ..."'))
+    if match := re.search('[\udc80-\udcff]', head):
+        raise FaultyFile(name, Fault('the header is not in UTF-8',
+                                     'iconv -f ISO-8859-1 -t UTF-8, of the header only',
+                                     head.count('\n', 0, match.start()) + 1))
+    fields, lines = {}, {}
+    for number, key, value in entries(head):
+        if key is None:
+            raise FaultyFile(name, Fault(f'not a header line: {value!r}', 'continue a field with '
+                                         'a blank, an empty line is " ."', number))
+        if key in fields:
+            raise FaultyFile(name, Fault(f'the field {key} stands twice', 'keep one', number))
+        fields[key], lines[key] = value, number
+    return Header(name, fields, lines)
 
 
 def read_header(path):
@@ -119,27 +121,31 @@ def read_header(path):
 
 
 def check(header, series):
-    """Faults of a header as a list of texts that name patch, field and mend."""
+    """The Faults of a header, by RULES and by the order of the series."""
     faults = []
     for rule in (*RULES, *OPTIONAL):
         value = header.fields.get(rule.field)
-        if value is None and rule in OPTIONAL:
-            continue
+        mend = f'{rule.field}: {rule.mend}'
         if value is None:
-            faults.append(f'{header.name}: no field {rule.field}\n  mend: {rule.field}: {rule.mend}')
-        elif not re.fullmatch(rule.pattern, value.split('\n')[0]):
-            faults.append(f'{header.name}: {rule.field}: {value.split(chr(10))[0]!r} is not right\n'
-                          f'  mend: {rule.field}: {rule.mend}')
+            faults += [] if rule in OPTIONAL else [Fault(f'no field {rule.field}', mend)]
+        elif not re.fullmatch(rule.pattern, first := value.split('\n')[0]):
+            faults.append(Fault(f'{rule.field}: {first!r} is not right', mend,
+                                header.lines[rule.field]))
     known = {rule.field for rule in (*RULES, *OPTIONAL)}
-    faults += [f'{header.name}: unknown field {field}\n  mend: one of {", ".join(sorted(known))}'
-               for field in header.fields if field not in known]
-    faults += [f'{header.name}: Depends on {name}, which is not in the series before it\n'
-               f'  mend: add {name} to the series, or take it out of Depends'
-               for name in header.depends if name not in series[:series.index(header.name)]]
-    return faults
+    faults += [Fault(f'unknown field {name}', f'one of {", ".join(sorted(known))}',
+                     header.lines[name])
+               for name in header.fields if name not in known]
+    return faults + [Fault(f'Depends on {name}, which is not in the series before it',
+                           f'add {name} to the series, or take it out of Depends',
+                           header.lines['Depends'])
+                     for name in header.depends
+                     if name not in series[:series.index(header.name)]]
 
 
 def text(fields):
     """The lines of a header with these fields, {name: text}; parse() reads them back."""
-    return ''.join(f'{name}: ' + '\n'.join([first, *(f' {line}' if line else ' .' for line in rest)]) + '\n'
-                   for name, value in fields.items() for first, *rest in [value.split('\n')])
+    lines = []
+    for name, value in fields.items():
+        first, *rest = value.split('\n')
+        lines += [f'{name}: {first}', *(f' {line}' if line else ' .' for line in rest)]
+    return ''.join(f'{line}\n' for line in lines)

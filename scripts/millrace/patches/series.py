@@ -22,6 +22,11 @@ def patch_file(tree, name):
     return TOP / 'patches' / tree / f'{name}.patch'
 
 
+def trees_with(name):
+    """The trees that have a patch."""
+    return [tree for tree in trees() if patch_file(tree, name).exists()]
+
+
 def depends(tree):
     """{patch: the patches that its header says it needs}, for each patch of a tree."""
     return {name: read_header(patch_file(tree, name)).depends for name in names(tree)}
@@ -71,7 +76,7 @@ def add(name):
 
 def forget(name):
     """Takes a patch that no tree has any more out of the series."""
-    if not any(patch_file(tree, name).exists() for tree in trees()):
+    if not trees_with(name):
         lines = (TOP / 'series').read_text(encoding='utf-8').splitlines(keepends=True)
         kept = [line for line in lines if line.partition('#')[0].strip() != name]
         (TOP / 'series').write_text(''.join(kept), encoding='utf-8')

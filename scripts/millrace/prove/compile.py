@@ -14,47 +14,66 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from pathlib import Path
 
-from millrace.kept import digest
-from millrace.patchfile import is_test
+from millrace import TOP
+from millrace.command import environment
+from millrace.errors import Failure
+from millrace.patches.diff import is_test
 from millrace.progress import ninja
-from millrace.road import RoadError
-from millrace.series import TOP
+from millrace.prove.facts import digest
 
-KEEP_WARNINGS = Path(__file__).with_name('keep-warnings')
+KEEP_WARNINGS = TOP / 'build/compiler/keep-warnings'
+ASK = '''. build/lib/context.sh && context && . build/lib/compile.sh && SOURCE=$1
+use_ccache >&2
+export JOBS
+env -0'''
 ROOM = 4500     # MB, of a source and all that is compiled of it
 CONFIGURATION = ('server.cmake', 'layout-tarball.cmake')
 
 
+def compiling(context):
+    """The environment in which the proofs compile: ccache's settings are the packages' own.
+
+    Raises Failure."""
+    done = subprocess.run(['bash', '-c', ASK, 'prove', context.source], cwd=TOP, check=False,
+                          capture_output=True, text=True,
+                          env=environment(TREE=context.tree, PATCHES='none'))
+    if done.returncode:
+        raise Failure('the compiler cannot be set up', done.stderr)
+    return dict(pair.split('=', 1) for pair in done.stdout.split('\0') if '=' in pair)
+
+
 @functools.cache
 def toolchain():
-    """What decides, besides the source, what a compiler says."""
-    versions = [subprocess.run([program, '--version'], text=True, capture_output=True, check=True).stdout
-                for program in ('cc', 'c++', 'cmake')]
-    return versions + [(TOP / 'build' / name).read_text() for name in CONFIGURATION]
+    """Everything that decides, besides the source, which warnings a compiler gives."""
+    versions = [subprocess.run([program, '--version'], text=True, capture_output=True,
+                               check=True).stdout for program in ('cc', 'c++', 'cmake')]
+    return versions + [(TOP / 'build/cmake' / name).read_text() for name in CONFIGURATION]
 
 
-def normalized(said):
-    """The warnings in what a compiler said, without line and column, which a patch moves."""
-    return [re.sub(r':\d+(:\d+)?:', ':', line, count=1) for line in said.splitlines() if 'warning: ' in line]
+def normalized(text):
+    """The warnings of a compiler without line and column, which a patch moves."""
+    return [re.sub(r':\d+(:\d+)?:', ':', line, count=1) for line in text.splitlines()
+            if 'warning: ' in line]
 
 
 def added(warnings, vanilla):
-    """(object, warning) for each that stands more often in `warnings`, {object: [warning]}, than in `vanilla`."""
-    return [(name, warning) for name, said in warnings.items()
-            for warning in (Counter(said) - Counter(vanilla.get(name, []))).elements()]
+    """(object, warning) for each that occurs more often in `warnings`, {object: [warning]},
+    than in `vanilla`."""
+    return [(name, warning) for name, lines in warnings.items()
+            for warning in (Counter(lines) - Counter(vanilla.get(name, []))).elements()]
 
 
 class BuildTree:
     """The source of a tree and its build directory.
 
-    `environ` is road.environment(), `vanilla` gives the vanilla state of any paths.
+    `context` is the Context of the proofs, `vanilla` gives the vanilla state of any paths.
     """
 
-    def __init__(self, environ, kept, vanilla):
-        self.environ, self.kept, self.vanilla = environ, kept, vanilla
-        self.work, self.source = Path(environ['WORK']), Path(environ['SOURCE'])
+    def __init__(self, context, facts, vanilla):
+        self.context, self.facts, self.vanilla = context, facts, vanilla
+        self.environ = compiling(context)
+        self.work, self.source = context.work, context.source
         self.builddir = self.source / 'builddir-prove'
         self.laid = self.work / 'laid'              # paths that were ever written
         self.to_configure = self.work / 'to-configure'
@@ -62,8 +81,9 @@ class BuildTree:
     def _run(self, *command, log, tell=lambda done, of: None):
         """Runs a command with its output in a log: whether it succeeded."""
         with log.open('a', encoding='utf-8') as file, \
-                subprocess.Popen(command, env=self.environ, text=True, errors='replace', stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+                subprocess.Popen(command, env=self.environ, text=True, errors='replace',
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT) as process:
             for line in process.stdout:
                 file.write(line)
                 if step := ninja(line):
@@ -74,8 +94,8 @@ class BuildTree:
         """Unpacks the source, where it is not there; refuses where it could not be compiled."""
         free = shutil.disk_usage(self.work).free // 1_000_000
         if not (self.builddir / 'build.ninja').exists() and free < ROOM:
-            raise RoadError(f'only {free} MB are free in {self.work}, and the proofs compile {ROOM} there\n'
-                            f'  make room on the file system of {TOP}')
+            raise Failure(f'only {free} MB are free in {self.work}, and the proofs compile {ROOM} '
+                          'there', f'make room on the file system of {TOP}')
         if not self.source.is_dir():
             for old in self.work.glob('mariadb-*'):
                 shutil.rmtree(old)      # of another release
@@ -83,9 +103,10 @@ class BuildTree:
             part = self.work / '.unpack'
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir()
-            if subprocess.run(['tar', '-xzf', self.environ['TARBALL_FILE'], '-C', part], check=False).returncode:
-                raise RoadError(f'{self.environ["TARBALL_FILE"]} cannot be unpacked into {self.work}\n'
-                                f'  is the disk full?  df -h {self.work}')
+            tarball = self.context.tarball_file
+            if subprocess.run(['tar', '-xzf', tarball, '-C', part], check=False).returncode:
+                raise Failure(f'{tarball} cannot be unpacked into {self.work}',
+                              f'is the disk full?  df -h {self.work}')
             self.laid.unlink(missing_ok=True)
             (part / self.source.name).rename(self.source)
             part.rmdir()
@@ -107,32 +128,44 @@ class BuildTree:
                                       or file.suffix in ('.cmake', '.in')):
                 self.to_configure.touch()
             if content:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                part = file.with_name(f'.{file.name}.part')
-                part.write_bytes(self.kept.content(content))
-                if present:
-                    part.chmod(file.stat().st_mode)
-                part.replace(file)
+                self._write(file, content, present)
             else:
-                file.unlink()
-                for directory in file.parents:
-                    if directory == self.source or any(directory.iterdir()):
-                        break
-                    directory.rmdir()
+                self._remove(file)
+
+    def _write(self, file, content, present):
+        """Writes a file of the source whole, with the mode that it has where it is present."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f'.{file.name}.part')
+        part.write_bytes(self.facts.content(content))
+        if present:
+            part.chmod(file.stat().st_mode)
+        part.replace(file)
+
+    def _remove(self, file):
+        """Removes a file of the source, and the directories that it leaves empty."""
+        file.unlink()
+        for directory in file.parents:
+            if directory == self.source or any(directory.iterdir()):
+                break
+            directory.rmdir()
 
     def different(self, state):
-        """What of a state is not vanilla's."""
+        """The part of a state that is not vanilla's."""
         vanilla = self.vanilla(state)
         return {path: content for path, content in state.items() if content != vanilla[path]}
 
     def configure(self, log):
-        """Runs cmake where the configuration or what it looks at is another one: whether it succeeded."""
+        """Runs cmake where the configuration, or a file that it reads, has changed: whether it
+        succeeded."""
         launcher = f'{KEEP_WARNINGS};{self.environ["MILLRACE_LAUNCHER"]}'
-        words = ['cmake', '-GNinja', *(word for name in CONFIGURATION for word in ('-C', str(TOP / 'build' / name))),
-                 f'-DCMAKE_C_COMPILER_LAUNCHER={launcher}', f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}']
+        initial = [word for name in CONFIGURATION
+                   for word in ('-C', str(TOP / 'build/cmake' / name))]
+        words = ['cmake', '-GNinja', *initial, f'-DCMAKE_C_COMPILER_LAUNCHER={launcher}',
+                 f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}']
         wanted = json.dumps([words, toolchain()])
         configured = self.work / 'configured'
-        if not (configured.exists() and configured.read_text() == wanted and (self.builddir / 'build.ninja').exists()):
+        if not (configured.exists() and configured.read_text() == wanted
+                and (self.builddir / 'build.ninja').exists()):
             configured.unlink(missing_ok=True)
             (self.builddir / 'CMakeCache.txt').unlink(missing_ok=True)
         elif not self.to_configure.exists():
@@ -145,21 +178,24 @@ class BuildTree:
         return True
 
     def _ask_ninja(self, *words):
-        """What one of ninja's tools says of the build."""
-        return subprocess.run(['ninja', '-C', self.builddir, '-t', *words], text=True, capture_output=True, check=True).stdout
+        """The output of a tool of ninja about the build."""
+        return subprocess.run(['ninja', '-C', self.builddir, '-t', *words], text=True,
+                              capture_output=True, check=True).stdout
 
     def objects(self):
         """The objects that the whole build is made of."""
-        return [line for line in self._ask_ninja('inputs', 'all').splitlines() if line.endswith('.o')]
+        return [line for line in self._ask_ninja('inputs', 'all').splitlines()
+                if line.endswith('.o')]
 
-    def said(self, objects):
+    def kept_warnings(self, objects):
         """{object: its warnings}, of those that have any."""
-        found = {}
+        kept = {}
         for name in objects:
             file = self.builddir / f'{name}.said'
-            if file.exists() and file.stat().st_size and (warnings := normalized(file.read_text(errors='replace'))):
-                found[name] = warnings
-        return found
+            if file.exists() and file.stat().st_size:
+                if warnings := normalized(file.read_text(errors='replace')):
+                    kept[name] = warnings
+        return kept
 
     def made_from(self, paths):
         """How many objects are made from any of these paths, by ninja's own record."""
@@ -168,32 +204,37 @@ class BuildTree:
         return sum(not wanted.isdisjoint(block.split('\n')) for block in blocks)
 
     def make(self, state, log, tell, link=False):
-        """Compiles all objects of a state, or links all too: lines that say what failed, or None."""
+        """Compiles all objects of a state, or links all too: lines that show a failure, or
+        None."""
         self.switch(state)
         log.unlink(missing_ok=True)
         if not self.configure(log):
             return ['cmake fails', *self._errors(log, 'CMake Error')]
-        ninja = ['ninja', '-C', str(self.builddir), '-k0', f'-j{self.environ["JOBS"]}']
-        if not self._run(*ninja, *([] if link else self.objects()), log=log, tell=tell):
+        command = ['ninja', '-C', str(self.builddir), '-k0', f'-j{self.environ["JOBS"]}']
+        if not self._run(*command, *([] if link else self.objects()), log=log, tell=tell):
             return self._errors(log, 'error: ')
         return None
 
     def _errors(self, log, word):
+        """The lines of a log with a word in them, or where the log is."""
         lines = [line for line in log.read_text(encoding='utf-8').splitlines() if word in line]
         return lines[:8] or [f'see {log}']
 
     def warnings(self, state, log, tell):
         """Compiles a state: {'failed': lines}, or {'compiled': how many objects there are,
-        'changed': how many of them are made from what is not vanilla's, 'warnings': {object: [warning]}}.
+        'changed': how many of them are made from files that are not vanilla's,
+        'warnings': {object: [warning]}}.
         """
-        different = {path: content for path, content in self.different(state).items() if not is_test(path)}
-        key = digest('compile', self.environ['SHA256'], toolchain(), different)
-        fact = self.kept.fact(key)
+        different = {path: content for path, content in self.different(state).items()
+                     if not is_test(path)}
+        key = digest('compile', self.context.sha256, toolchain(), different)
+        fact = self.facts.get(key)
         if fact is None:
             failed = self.make(state, log, tell)
             if failed:
                 return {'failed': failed}       # not kept: the disk may have been full
             objects = self.objects()
-            fact = self.kept.learn(key, {'compiled': len(objects), 'changed': self.made_from(different),
-                                         'warnings': self.said(objects)})
+            fact = self.facts.learn(key, {'compiled': len(objects),
+                                          'changed': self.made_from(different),
+                                          'warnings': self.kept_warnings(objects)})
         return fact

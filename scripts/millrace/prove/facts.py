@@ -1,8 +1,8 @@
-"""What the proofs keep between runs, found again by the hash of what it was made from.
+"""Facts that the proofs keep between runs, under the hash of what each was made from.
 
-Two directories: `facts`, one small JSON file for each thing that was found out, and
-`files`, contents under their SHA-256.  A fact is never changed; where something it was
-made from is different, its key is.  An interrupted run leaves whole facts or none.
+Two directories: `facts`, a small JSON file each, and `files`, contents under their SHA-256.
+A fact is never changed; where something it was made from is different, its key is.  An
+interrupted run leaves whole facts or none.
 """
 import hashlib
 import json
@@ -14,12 +14,12 @@ def digest(*parts):
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-class Kept:
+class Facts:
     """The facts and files kept in a directory."""
 
     def __init__(self, directory):
-        self.facts, self.files = directory / 'facts', directory / 'files'
-        self.facts.mkdir(parents=True, exist_ok=True)
+        self.directory, self.files = directory / 'facts', directory / 'files'
+        self.directory.mkdir(parents=True, exist_ok=True)
         self.files.mkdir(exist_ok=True)
 
     def _write(self, path, content):
@@ -27,20 +27,20 @@ class Kept:
         part.write_bytes(content)
         part.replace(path)
 
-    def fact(self, key):
-        """What was found out under this key, or None."""
+    def get(self, key):
+        """The fact under this key, or None."""
         try:
-            return json.loads((self.facts / key).read_bytes())
+            return json.loads((self.directory / key).read_bytes())
         except FileNotFoundError:
             return None
 
     def learn(self, key, fact):
-        """Keeps a fact, and gives it back."""
-        self._write(self.facts / key, json.dumps(fact, indent=1).encode())
+        """Keeps a fact, and returns it."""
+        self._write(self.directory / key, json.dumps(fact, indent=1).encode())
         return fact
 
     def add(self, content):
-        """Keeps the content of a file: its SHA-256."""
+        """Keeps the content of a file; returns its SHA-256."""
         name = hashlib.sha256(content).hexdigest()
         if not (self.files / name).exists():
             self._write(self.files / name, content)

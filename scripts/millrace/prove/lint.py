@@ -2,58 +2,70 @@
 
 Nothing is applied that does not pass it.
 """
+import dataclasses
 import re
 
-from millrace import header, patchfile, series
+from millrace import TOP
+from millrace.errors import Fault, FaultyFile
+from millrace.patches import diff, header, patchfile, series
+from millrace.upstream import pins
+
+NAME = r'[a-z0-9]+(-[a-z0-9]+)*'
 
 
 def check_series(tree):
-    """Faults of the series and of patches/<tree>, as texts that name the mend."""
-    names, faults = series.names(), []
+    """The Faults of the series and of patches/<tree>."""
+    lines = (TOP / 'series').read_text(encoding='utf-8').splitlines()
+    faults, seen = [], set()
+    for number, line in enumerate(lines, 1):
+        name = line.partition('#')[0].strip()
+        if not name:
+            continue
+        if name in seen:
+            faults.append(Fault(f'two patches are named {name}', 'take one of the lines out',
+                                number, 'series'))
+        elif not re.fullmatch(NAME, name):
+            faults.append(Fault(f'{name!r} is not the name of a patch', 'small letters, digits '
+                                'and single hyphens, as in read-ahead', number, 'series'))
+        elif not any(series.patch_file(other, name).is_file()
+                     for other in (tree, *pins.trees())):
+            faults.append(Fault(f'names {name}, but there is no patches/{tree}/{name}.patch',
+                                'bring the patch to this tree, or take its line out',
+                                number, 'series'))
+        seen.add(name)
     directory = series.patch_file(tree, '').parent
-    for name in dict.fromkeys(names):
-        file = series.patch_file(tree, name)
-        if names.count(name) > 1:
-            faults.append(f'series: two patches are named {name}\n  mend: take one of the lines out of the file series')
-        if not re.fullmatch(r'[a-z0-9]+(-[a-z0-9]+)*', name):
-            faults.append(f'series: {name!r} is not the name of a patch\n'
-                          '  mend: small letters, digits and single hyphens, as in read-ahead')
-        elif not any(series.patch_file(other, name).is_file() for other in (tree, *series.trees())):
-            faults.append(f'series: names {name}, but there is no patches/{tree}/{name}.patch\n'
-                          '  mend: bring the patch to this tree, or take its line out of the file series')
-    faults += [f'patches/{tree}/{file.name}: is in no series\n'
-               f'  mend: add a line {file.stem} to the file series, or git rm patches/{tree}/{file.name}'
-               for file in sorted(directory.glob('*')) if file.name not in {f'{name}.patch' for name in names}]
-    return faults
+    return faults + [Fault('is in no series', f'add a line {file.stem} to the file series, or '
+                           f'git rm patches/{tree}/{file.name}', 1, f'patches/{tree}/{file.name}')
+                     for file in sorted(directory.glob('*'))
+                     if file.name not in {f'{name}.patch' for name in seen}]
 
 
-def check_tests(patch, fields):
-    """Faults between the field Test and the tests that the patch has in it."""
-    named = fields.get('Test', '').split()
-    tests = {match[1] + '.' + match[2] for path in patch.paths
-             if (match := re.search(r'([^/]+)/(?:t/)?([^/]+)\.test$', path))}
-    faults = [f'{patch.name}: Test names {test}, which is not in the patch\n'
-              '  mend: add the test to the patch (quilt add, make refresh), or take it out of Test'
-              for test in named if test not in tests]
-    text = patch.file.read_text(encoding='utf-8', errors='surrogateescape')
-    new = set(re.findall(r'^--- /dev/null\n\+\+\+ b/.*?([^/\n]+)\.test$', text, re.MULTILINE))
-    return faults + [f'{patch.name}: its new test {test} is not named in Test\n  mend: Test: {" ".join([*named, test])}'
-                     for test in sorted(tests - set(named)) if test.split('.')[1] in new]
+def check_tests(patch, head):
+    """The Faults between the field Test of a header and the tests in the patch."""
+    named = head.fields.get('Test', '').split()
+    line = head.lines.get('Test', 1)
+    tests = {diff.test_name(path) for path in patch.paths} - {None}
+    new = diff.new_tests(diff.split(diff.read(patch.file))[1])
+    return [Fault(f'Test names {test}, which is not in the patch',
+                  'add the test to the patch (quilt add, make refresh), or take it out of Test',
+                  line) for test in named if test not in tests] \
+        + [Fault(f'the new test {test} is not named in Test', f'Test: {" ".join([*named, test])}',
+                 line) for test in new if test not in named]
 
 
 def check_patch(tree, name, names):
-    """Faults of one patch of a tree, `names` the series."""
+    """The Faults of a patch of a tree, `names` the series."""
     patch = patchfile.read(series.patch_file(tree, name))
-    faults = list(patch.faults)
     try:
-        read = header.read_header(patch.file)
-    except header.HeaderError as error:
-        return [*faults, str(error)]
-    return faults + header.check(read, names) + check_tests(patch, read.fields)
+        head = header.read_header(patch.file)
+        faults = [*patch.faults, *header.check(head, names), *check_tests(patch, head)]
+    except FaultyFile as error:
+        faults = [*patch.faults, error.fault]
+    return [dataclasses.replace(fault, file=f'patches/{tree}/{name}.patch') for fault in faults]
 
 
 def check_tree(tree):
-    """All faults of a tree."""
+    """All Faults of a tree."""
     faults = check_series(tree)
     if not faults:
         names = series.names(tree)

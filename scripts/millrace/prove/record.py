@@ -1,19 +1,21 @@
 """The record of what was proven, in test-results/proofs/<tree>.json, which is committed.
 
-A proof is about the change that one patch makes, on what it needs ('patch'), about what
+A proof is about the change that a patch makes, on what it needs ('patch'), about what
 of it is compiled ('source'), with the tests that it names ('tests'), about those of the
 whole series ('series', 'sources'), or about the files of the series, headers and all
-('files'), on one tarball.  It stands under the hash of just that: a patch that changed is
-not proven until it is proven again, but a better Description takes nothing back, nor does
-another test what the compiler said.
+('files'), on one tarball.  It stands under the hash of just that.  So a patch that changed
+is not proven until it is proven again, but a better Description takes nothing back, nor
+does another test take back the compilation.
 """
 import dataclasses
 import json
 
-from millrace import diff, series
-from millrace.header import read_header
-from millrace.kept import digest
-from millrace.patchfile import is_test, read
+from millrace import TOP
+from millrace.patches import diff, series
+from millrace.patches.header import read_header
+from millrace.patches.patchfile import read
+from millrace.prove.facts import digest
+from millrace.upstream import pins
 
 # what is proven of a patch, as the table names it: what the proof is about
 PROOFS = {
@@ -27,13 +29,14 @@ PROOFS = {
 
 
 def record_file(tree):
-    """Where the record of a tree is."""
-    return series.TOP / 'test-results/proofs' / f'{tree}.json'
+    """Path of the record of a tree."""
+    return TOP / 'test-results/proofs' / f'{tree}.json'
 
 
 def compiled(file):
-    """What a patch does to files that are compiled or configure, as what JSON can say."""
-    return [dataclasses.astuple(each) for each in diff.parse(diff.split(diff.read(file))[1]) if not is_test(each.path)]
+    """A patch's changes to files that are compiled or configure, in values that JSON has."""
+    return [dataclasses.astuple(each) for each in diff.parse(diff.split(diff.read(file))[1])
+            if not diff.is_test(each.path)]
 
 
 def keys(tree, sha256):
@@ -46,11 +49,14 @@ def keys(tree, sha256):
     for name, patch in patches.items():
         chain = series.closure([name], needs)
         on = [(needed, changes[needed]) for needed in chain]
-        about[name] = {'patch': on, 'source': [(needed, sources[needed]) for needed in chain],
+        about[name] = {'patch': on,
+                       'source': [(needed, sources[needed]) for needed in chain],
                        'tests': [on, read_header(patch.file).fields.get('Test')],
-                       'series': list(changes.items()), 'sources': list(sources.items()),
-                       'files': [(of, each.sha256) for of, each in patches.items()]}
-    return {name: {proof: digest(sha256, about[name][what])[:16] for proof, what in PROOFS.items()} for name in needs}
+                       'series': list(changes.items()),
+                       'sources': list(sources.items()),
+                       'files': [(other, each.sha256) for other, each in patches.items()]}
+    return {name: {proof: digest(sha256, about[name][subject])[:16]
+                   for proof, subject in PROOFS.items()} for name in needs}
 
 
 def load(tree):
@@ -59,26 +65,34 @@ def load(tree):
     return json.loads(file.read_text(encoding='utf-8')) if file.exists() else {}
 
 
+def entry(known, name, proof):
+    """Verdict, date and key of a proof in a record; dashes where it has none."""
+    return known.get(name, {}).get(proof, '- - -').split()
+
+
 def verdicts(tree):
-    """{patch: {proof: verdict}} as far as it was proven for the patches as they are now."""
-    known = load(tree)
-    return {name: {proof: verdict if found == key else 'not proven'
-                   for proof, key in proofs.items()
-                   for verdict, _, found in [known.get(name, {}).get(proof, '- - -').split()]}
-            for name, proofs in keys(tree, series.release(tree)['SHA256']).items()}
-
-
-def update(tree, found, date):
-    """Takes up what was found, {patch: {proof: verdict}}; what stays the same keeps its date."""
+    """{patch: {proof: verdict}}: yes, no, or not proven for the patches as they are now."""
     known, made = load(tree), {}
-    for name, proofs in keys(tree, series.release(tree)['SHA256']).items():
+    for name, proofs in keys(tree, pins.read(tree)['SHA256']).items():
         made[name] = {}
         for proof, key in proofs.items():
-            before = known.get(name, {}).get(proof, '- - -')
-            verdict = found.get(name, {}).get(proof, before.split()[0] if before.endswith(key) else None)
+            verdict, _, proven = entry(known, name, proof)
+            made[name][proof] = verdict if proven == key else 'not proven'
+    return made
+
+
+def update(tree, new, date):
+    """Takes new verdicts into the record, {patch: {proof: verdict}}, under this date; what
+    stays the same keeps its own."""
+    known, made = load(tree), {}
+    for name, proofs in keys(tree, pins.read(tree)['SHA256']).items():
+        made[name] = {}
+        for proof, key in proofs.items():
+            before, then, proven = entry(known, name, proof)
+            verdict = new.get(name, {}).get(proof, before if proven == key else None)
             if verdict:
-                same = before.split()[::2] == [verdict, key]
-                made[name][proof] = before if same else f'{verdict} {date} {key}'
+                same = (before, proven) == (verdict, key)
+                made[name][proof] = f'{verdict} {then if same else date} {key}'
     if made != known:
         record_file(tree).parent.mkdir(parents=True, exist_ok=True)
         record_file(tree).write_text(json.dumps(made, indent=1) + '\n', encoding='utf-8')

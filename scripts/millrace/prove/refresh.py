@@ -1,50 +1,44 @@
-"""Proof that refresh is a fixed point: what quilt exports is the committed patch, byte for byte."""
+"""Proof that a refresh is a fixed point: quilt writes the committed patch, byte for byte."""
 import hashlib
-import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from millrace.apply import lay
-from millrace.kept import digest
-from millrace.series import TOP
-
-REFRESH = TOP / 'build/refresh-top'
+from millrace.patches.quilt import REFRESH_TOP, quilt, refresh_top
+from millrace.prove.apply import lay
+from millrace.prove.facts import digest
 
 
-def unchanged(kept, patches, state):
-    """Refreshes each patch of the series in its place: {name: what differs, as a list}.
+def refreshed(facts, patches, state):
+    """Refreshes each patch of the series in its place: {name: the lines that differ}.
 
     `patches` is {name: Patch}, all of which apply to `state`, the vanilla one.
     """
-    key = digest('refresh', REFRESH.read_text(), state, [patch.sha256 for patch in patches.values()])
-    fact = kept.fact(key)
+    key = digest('refresh', REFRESH_TOP.read_text(encoding='utf-8'), state,
+                 [patch.sha256 for patch in patches.values()])
+    fact = facts.get(key)
     if fact is not None:
         return fact
     with tempfile.TemporaryDirectory() as directory:
-        tree, copies = Path(directory) / 'tree', Path(directory) / 'patches'
-        lay(kept, state, tree)
+        source, copies = Path(directory) / 'source', Path(directory) / 'patches'
+        source.mkdir()
+        lay(facts, state, source)
         copies.mkdir()
-        tree.mkdir(exist_ok=True)
         for patch in patches.values():
             shutil.copy(patch.file, copies)
         (copies / 'series').write_text(''.join(f'{name}.patch\n' for name in patches))
-
-        def run(*words):
-            subprocess.run(words, cwd=tree, text=True, capture_output=True, check=True,
-                           env={**os.environ, 'QUILT_PATCHES': str(copies), 'QUILT_SERIES': str(copies / 'series')})
-
-        found = {}
+        names = {'QUILT_PATCHES': copies, 'QUILT_SERIES': copies / 'series'}
+        differing = {}
         if patches:
-            run('quilt', '--quiltrc', '-', 'push', '-a', '--fuzz=0')
+            quilt(source, 'push', '-a', '--fuzz=0', **names)
         for name, patch in reversed(patches.items()):
-            run(REFRESH)
-            after = (copies / f'{name}.patch').read_bytes()
-            found[name] = []
-            if hashlib.sha256(after).hexdigest() != patch.sha256:
-                done = subprocess.run(['diff', '-U0', patch.file.resolve(), copies / f'{name}.patch'], text=True,
+            refresh_top(source, **names)
+            after = copies / f'{name}.patch'
+            differing[name] = []
+            if hashlib.sha256(after.read_bytes()).hexdigest() != patch.sha256:
+                done = subprocess.run(['diff', '-U0', patch.file.resolve(), after], text=True,
                                       errors='replace', capture_output=True, check=False)
-                found[name] = done.stdout.splitlines()[2:12]
-            run('quilt', '--quiltrc', '-', 'pop')
-    return kept.learn(key, found)
+                differing[name] = done.stdout.splitlines()[2:12]
+            quilt(source, 'pop', **names)
+    return facts.learn(key, differing)

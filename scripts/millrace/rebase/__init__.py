@@ -1,1 +1,1 @@
-"""The series, carried to another upstream release."""
+"""Carrying the series of a tree to another upstream release."""

@@ -1,120 +1,125 @@
-"""Carrying a series to another release: three-way merges, and what became of each patch.
+"""Carrying a series to another release, by three-way merges.
 
 The files that the series touches are put into a throw-away git repository, as
 the old release has them and as the new one has them.  The old series is applied
 to the old ones; each step of it is then merged into the new ones, one upon the
-other, as the series is applied.  What comes out is written as a patch again.
+other, as the series is applied.  The outcome is written as a patch again.
 """
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from millrace import diff, quilt, sources
-from millrace.command import Failure
-from millrace.patchfile import is_test
-from millrace.repository import Repository
-
-CODE = re.compile(r'.*\.(c|cc|cpp|h|hpp|ic|yy)')
-LONGEST = 40        # lines that the report shows of a conflict
-MARKER = re.compile(r'^\+?(<{7}|={7}|>{7}|\|{7})( |$)')
-
-
-@dataclass
-class Carried:
-    """What became of one patch."""
-    name: str
-    state: str = ''
-    text: str = None                # the patch for the new release, or None
-    hunks: dict = field(default_factory=dict)       # how many are same, moved, merged, gone
-    notes: list = field(default_factory=list)       # what to look at, a text each
-    regions: list = field(default_factory=list)     # of conflicts: path, line, text
-    before: str = None              # the tree that it is merged into
-    merged: str = None              # and what the merge made of it, with markers
-    conflicts: tuple = ()           # the paths that the merge could not decide
-    deletes: tuple = ()             # those of them that the patch deletes
+from millrace.command import environment
+from millrace.errors import Failure
+from millrace.patches import diff, quilt
+from millrace.rebase.report import Carried, compare, regions
+from millrace.rebase.repository import ENDINGS, Repository
+from millrace.upstream import tarballs
 
 
 class Bases:
     """The files that a series touches, as two releases have them, in one repository."""
 
     def __init__(self, place, old, new, patches):
-        paths = {path for text in patches for entry in diff.parse(text) for path in (entry.old, entry.new) if path}
-        sources.extract(old, paths, place / 'old')
-        sources.extract(new, paths, place / 'new')
-        gone = [path for path in paths if (place / 'old' / path).exists() and not (place / 'new' / path).exists()]
+        paths = set().union(*map(diff.paths, patches))
+        tarballs.extract(old, paths, place / 'old')
+        tarballs.extract(new, paths, place / 'new')
+        gone = [path for path in paths
+                if (place / 'old' / path).exists() and not (place / 'new' / path).exists()]
         if gone:        # to find them where upstream moved them
-            added = sources.members(new) - sources.members(old)
+            added = tarballs.members(new) - tarballs.members(old)
             endings = {Path(path).suffix for path in gone}
-            sources.extract(new, {path for path in added if Path(path).suffix in endings}, place / 'new')
+            tarballs.extract(new, {path for path in added if Path(path).suffix in endings},
+                             place / 'new')
         self.repository = Repository(place / 'git')
         self.old = self.repository.tree(place / 'old')
         self.new = self.repository.tree(place / 'new')
 
 
 def carry(bases, series, release, carried, by_hand):
-    """Carries (name, text) of a series to a release.
+    """Carries a series, {name: text}, to a release: a Carried for each patch.
 
-    `carried` has the patches that are done, {name: text}, those of `by_hand` by a person.  A patch that conflicts is left out of what the ones after it are tried upon.
+    `carried` has the patches that are done, {name: text}, those of `by_hand` by a person.
+    The patches after one that conflicts are tried without it.
     """
     repository, old, new = bases.repository, bases.old, bases.new
     results, without = [], []
-    for name, text in series:
-        after, said = repository.apply(old, diff.encode(text))
+    for name, text in series.items():
+        after, message = repository.apply(old, diff.encode(text))
         if after is None:
             if not without:
-                raise Failure(f"patch '{name}' does not apply to the release that it is for", said.strip()[:400],
-                              'mend it there first: make prove')
-            results.append(Carried(name, 'not tried', notes=[f'applies only with {" ".join(without)}']))
+                raise Failure(f"patch '{name}' does not apply to the release that it is for",
+                              message.strip()[:400], 'mend it there first: make prove')
+            results.append(Carried(name, 'not tried',
+                                   notes=[f'applies only with {" ".join(without)}']))
             without.append(name)
             continue
-        result = Carried(name, before=new)
-        results.append(result)
         if name in carried:
-            result.text, result.state = carried[name], 'resolved' if name in by_hand else ''
-            result.merged, said = repository.apply(new, diff.encode(result.text))
-            if result.merged is None:
-                raise Failure(f"the patch '{name}', carried before, does not apply any more", said.strip()[:400])
+            result = carry_done(repository, name, carried[name], name in by_hand, new)
         else:
-            merge = repository.merge(old, new, after, (release, name))
-            result.merged = merge.tree
-            if merge.conflicts:
-                result.state, result.conflicts = 'conflict', merge.conflicts
-                gone = {entry.old for entry in diff.parse(text) if not entry.new}
-                result.deletes = tuple(path for path in merge.conflicts if path in gone)
-                result.notes += [text for text in merge.messages if not text.startswith('Merge conflict in ')]
-                result.regions = [region for path in merge.conflicts
-                                  for region in regions(path, repository.read(merge.tree, path))]
-            elif merge.tree != new:
-                result.text = quilt.text(diff.split(text)[0], repository, new, merge.tree)
+            result = carry_one(repository, (old, new, after), name, text, release)
+        results.append(result)
         judge(result, text, bases, (old, after))
         if result.state == 'conflict':
             without.append(name)
-        elif result.state == 'already upstream':
+        elif result.upstream:
             old = after
         else:
             old, new = after, result.merged
-    dropped = {result.name for result in results if result.state == 'already upstream'}
+    dropped = {result.name for result in results if result.upstream}
     for result in results:
         if result.text and result.name not in dropped:
             need_no_more(result, dropped)
     return results
 
 
+def carry_done(repository, name, text, by_hand, new):
+    """The Carried of a patch that is carried already, in an earlier run or by a person."""
+    merged, message = repository.apply(new, diff.encode(text))
+    if merged is None:
+        raise Failure(f"the patch '{name}', carried before, does not apply any more",
+                      message.strip()[:400])
+    return Carried(name, 'resolved' if by_hand else '', text, before=new, merged=merged)
+
+
+def carry_one(repository, trees, name, text, release):
+    """Merges a patch into the new release: its Carried, not judged yet.
+
+    `trees` are the old release before the patch, the new one, and the old one after it."""
+    old, new, after = trees
+    merge = repository.merge(old, new, after, (release, name))
+    result = Carried(name, before=new, merged=merge.tree)
+    if merge.conflicts:
+        gone = {entry.old for entry in diff.parse(text) if not entry.new}
+        result.state, result.conflicts = 'conflict', merge.conflicts
+        result.deletes = tuple(path for path in merge.conflicts if path in gone)
+        result.notes += [message for message in merge.messages
+                         if not message.startswith('Merge conflict in ')]
+        result.regions = [region for path in merge.conflicts
+                          for region in regions(path, repository.read(merge.tree, path))]
+    elif merge.tree != new:
+        result.text = quilt.text(diff.split(text)[0], repository, new, merge.tree)
+    return result
+
+
 def need_no_more(result, dropped):
-    """Takes the patches that are dropped out of what a patch says it depends on."""
+    """Takes the patches that are dropped out of a patch's Depends."""
     head, body = diff.split(result.text)
     match = re.search('^Depends: *(.*)$', head, re.MULTILINE)
     needed = match[1].split() if match else []
     left = [name for name in needed if name not in dropped]
     if left != needed:
-        result.text = f'{head[:match.start()]}Depends: {" ".join(left) or "none"}{head[match.end():]}{body}'
-        result.notes.append(f'Depends no more on {" ".join(name for name in needed if name in dropped)}')
+        depends = f'Depends: {" ".join(left) or "none"}'
+        result.text = f'{head[:match.start()]}{depends}{head[match.end():]}{body}'
+        result.notes.append('Depends no more on '
+                            + ' '.join(name for name in needed if name in dropped))
 
 
 def judge(result, text, bases, step):
-    """Says what became of a patch, from its text before and after."""
+    """Sets the state, the hunks and the notes of a Carried, from its text before and after.
+
+    `step` are the git trees of the old release before and after the patch."""
     if result.state != 'conflict':
         result.hunks, notes = compare(text, result.text or '', result.state == 'resolved')
         result.notes += notes
@@ -125,130 +130,60 @@ def judge(result, text, bases, step):
         if not result.text or bare and result.state != 'resolved':
             result.state = 'already upstream'
         elif not result.state:
-            result.state = ('unchanged' if result.text == text else
-                            'merged' if result.hunks['merged'] or result.hunks['gone'] else 'moved')
+            merged = result.hunks['merged'] or result.hunks['gone']
+            result.state = 'unchanged' if result.text == text else 'merged' if merged else 'moved'
     for entry in diff.parse(text):
-        path = entry.old
-        if path and CODE.fullmatch(path):
-            both = (bases.repository.functions(bases.old, bases.new, path)
-                    & bases.repository.functions(*step, path))
-            result.notes += [f'context changed: {path}: upstream changed too: `{function}`' for function in sorted(both)]
+        if entry.old and entry.old.endswith(tuple(f'.{ending}' for ending in ENDINGS)):
+            both = (bases.repository.functions(bases.old, bases.new, entry.old)
+                    & bases.repository.functions(*step, entry.old))
+            result.notes += [f'context changed: {entry.old}: upstream changed too: `{function}`'
+                             for function in sorted(both)]
 
 
 def only_tests(text):
     """Whether a patch touches upstream's test suite and nothing else."""
-    return all(is_test(entry.path) for entry in diff.parse(text))
+    return all(diff.is_test(entry.path) for entry in diff.parse(text))
 
 
-def compare(old, new, by_hand=False):
-    """How the hunks of a patch came through: {what: how many}, and a note for each that is not as it was.
-
-    What git's merge leaves nothing of, upstream has; what a person leaves nothing of is gone.
-    """
-    counts = dict.fromkeys(('same', 'moved', 'merged', 'gone'), 0)
-    notes = []
-    there = {entry.path: list(entry.hunks) for entry in diff.parse(new)}
-    before = {entry.path for entry in diff.parse(old)}
-    for entry in diff.parse(old):
-        changes = {hunk.changes for hunk in entry.hunks}
-        renamed = next((path for path, hunks in there.items() if entry.path not in there and path not in before
-                        and any(hunk.changes in changes for hunk in hunks)), None)
-        if renamed:
-            notes.append(f'renamed: {entry.path}: it is {renamed} now')
-        left = there.get(renamed or entry.path, [])
-        unmatched, offsets = [], []
-        for hunk in entry.hunks:
-            match = next((other for other in left if other.changes == hunk.changes), None)
-            if match is None:
-                unmatched.append(hunk)
-                continue
-            left.remove(match)
-            if match.lines != hunk.lines:
-                counts['merged'] += 1
-                notes.append(f'merged: {entry.path}: the hunk at line {hunk.old}, now {match.old}: other lines around it')
-            elif match.old != hunk.old:
-                counts['moved'] += 1
-                offsets.append(match.old - hunk.old)
-            else:
-                counts['same'] += 1
-        if offsets:
-            low, high = min(offsets), max(offsets)
-            notes.append(f'moved: {entry.path}: {len(offsets)} hunk{"s" * (len(offsets) > 1)} by {low:+}'
-                         + (f' to {high:+}' if high != low else '') + ' lines')
-        for hunk in unmatched:
-            counts['merged' if left else 'gone'] += 1
-            notes.append(f'merged: {entry.path}: the hunk at line {hunk.old} has other lines now' if left else
-                         f'{"gone" if by_hand else "already upstream"}: {entry.path}: the hunk at line {hunk.old}')
-    return counts, notes
+def check_applies(bases, results):
+    """Applies the carried series with fuzz 0.  Raises Failure where that fails, or where it
+    does not make the files that were merged."""
+    carried = [result for result in results if result.text and not result.upstream]
+    paths = set().union(*(diff.paths(result.text) for result in carried))
+    with tempfile.TemporaryDirectory(prefix='millrace-') as place:
+        bases.repository.write(bases.new, paths, Path(place))
+        for result in carried:
+            message = patch(result.text, place)
+            if message is not None:
+                raise Failure(f"the carried patch '{result.name}' does not apply with fuzz 0",
+                              message)
+        wrong = [path for path in paths
+                 if bases.repository.read(carried[-1].merged, path) != content(Path(place, path))]
+    if wrong:
+        raise Failure('the carried series does not make the files that were merged',
+                      *sorted(wrong))
 
 
-def regions(path, content):
-    """The conflicts of a merged file: (path, line, text)."""
-    found, begin = [], None
-    lines = (content or b'').decode(errors='replace').split('\n')
-    for number, line in enumerate(lines, 1):
-        if line.startswith('<<<<<<< '):
-            begin = number
-        elif line.startswith('>>>>>>> ') and begin:
-            found.append((path, begin, '\n'.join(lines[begin - 1:number])))
-            begin = None
-    return found or [(path, 1, '')]
+def dependent(bases, results):
+    """The names of the carried patches that do not apply alone, with fuzz 0."""
+    names = []
+    for result in results:
+        if result.text and not result.upstream:
+            with tempfile.TemporaryDirectory(prefix='millrace-') as place:
+                bases.repository.write(bases.new, diff.paths(result.text), Path(place))
+                if patch(result.text, place) is not None:
+                    names.append(result.name)
+    return names
 
 
-def markers(text):
-    """The lines of a patch that bring a marker of a conflict into a file."""
-    return [line for line in diff.split(text)[1].split('\n') if line.startswith('+') and MARKER.match(line)]
-
-
-def prove(bases, results):
-    """Applies what was carried, all of it and each patch alone, with fuzz 0; names of those that do not alone."""
-    repository = bases.repository
-    carried = [result for result in results if result.text and result.state != 'already upstream']
-    paths = {path for result in carried for entry in diff.parse(result.text) for path in (entry.old, entry.new) if path}
-    dependent = []
-    for chosen in (carried, *([result] for result in carried)):
-        with tempfile.TemporaryDirectory(prefix='millrace-') as place:
-            repository.write(bases.new, paths, Path(place))
-            for result in chosen:
-                done = subprocess.run(['patch', '-p1', '--fuzz=0', '--no-backup-if-mismatch', '--force'], cwd=place,
-                                      input=diff.encode(result.text), capture_output=True, check=False)
-                if done.returncode and len(chosen) == 1:
-                    dependent.append(result.name)
-                elif done.returncode:
-                    raise Failure(f"the carried patch '{result.name}' does not apply with fuzz 0",
-                                  done.stdout.decode(errors='replace'))
-            if chosen is carried and carried:
-                wrong = [path for path in paths
-                         if repository.read(carried[-1].merged, path) != content(Path(place, path))]
-                if wrong:
-                    raise Failure('the carried series does not make what was merged', *sorted(wrong))
-    return dependent
+def patch(text, directory):
+    """Applies a patch in a directory with fuzz 0: None, or what patch prints where it fails."""
+    done = subprocess.run(['patch', '-p1', '--fuzz=0', '--no-backup-if-mismatch', '--force'],
+                          cwd=directory, input=diff.encode(text), capture_output=True,
+                          check=False, env=environment(LC_ALL='C'))
+    return done.stdout.decode(errors='replace') if done.returncode else None
 
 
 def content(path):
     """A file's bytes, or None."""
     return path.read_bytes() if path.exists() else None
-
-
-def report(title, results, where):
-    """All that is known of each patch, as a page of text; `where` is the directory to edit in."""
-    lines = [f'# {title}', '', '| patch | state | hunks | as they were | moved | merged | gone |',
-             '| --- | --- | --- | --- | --- | --- | --- |']
-    for result in results:
-        cells = [sum(result.hunks.values()), *result.hunks.values()] if result.hunks else [''] * 5
-        lines.append(f'| {result.name} | {result.state} | {" | ".join(map(str, cells))} |')
-    for result in results:
-        if not result.notes and not result.regions:
-            continue
-        lines += ['', f'## {result.name}: {result.state}', '', *(f'- {note}' for note in result.notes)]
-        paths = {path for path, _, _ in result.regions}
-        if paths:
-            lines.append(f'- conflict: {len(result.regions)} places in {len(paths)} files, to be edited in {where}')
-        if any(path.endswith('.result') for path in paths):
-            lines.append("- of a .result, take upstream's lines; `scripts/mysql-test --record TEST` writes ours")
-        for path, line, text in result.regions:
-            rows = text.split('\n')
-            if len(rows) > LONGEST:
-                rows[LONGEST - 2:-1] = [f'... {len(rows) - LONGEST + 1} lines more']
-            lines += ['', f'{path}:{line}', '', *(f'    {row}'.rstrip() for row in rows)]
-    return '\n'.join(lines) + '\n'

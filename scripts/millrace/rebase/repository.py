@@ -1,18 +1,26 @@
-"""A throw-away git repository, in which a series is applied and merged without a working tree."""
-import os
+"""A throw-away git repository, in which a series is applied and merged without a work tree."""
 import re
 import subprocess
 from dataclasses import dataclass
 
+from millrace.command import environment
+from millrace.errors import Failure
+from millrace.patches import diff
+
 # what the three-way merge and the names of functions need to know
-CONFIG = {'user.name': 'millrace', 'user.email': 'millrace@localhost.invalid', 'core.autocrlf': 'false',
-          'merge.conflictStyle': 'zdiff3', 'merge.renames': 'true', 'gc.auto': '0'}
-ATTRIBUTES = ''.join(f'*.{ending} diff=cpp\n' for ending in ('c', 'cc', 'cpp', 'h', 'hpp', 'ic', 'yy'))
+CONFIG = {'user.name': 'millrace', 'user.email': 'millrace@localhost.invalid',
+          'core.autocrlf': 'false', 'merge.conflictStyle': 'zdiff3', 'merge.renames': 'true',
+          'gc.auto': '0'}
+ENDINGS = ('c', 'cc', 'cpp', 'h', 'hpp', 'ic', 'yy')
+ATTRIBUTES = ''.join(f'*.{ending} diff=cpp\n' for ending in ENDINGS)
+# git takes any line that begins with a letter for a head, those of a comment too
+HEAD = re.compile(r'\(|^(class|struct|union|enum|static|const|namespace)\b')
 
 
 @dataclass(frozen=True)
 class Merge:
-    """What a three-way merge left: a tree (with markers), the paths in conflict, git's words for them."""
+    """The outcome of a three-way merge: a git tree (with markers), the paths in conflict, and
+    git's messages about them."""
     tree: str
     conflicts: tuple
     messages: tuple
@@ -25,31 +33,34 @@ class Repository:
         self.path = path
         path.mkdir(parents=True)
         self._git('init', '--quiet', '--bare')
+        (path / 'info').mkdir(exist_ok=True)
         (path / 'info/attributes').write_text(ATTRIBUTES, encoding='ascii')
         for name, value in CONFIG.items():
             self._git('config', name, value)
 
-    def _git(self, *words, check=True, data=None, **variables):
-        env = {key: value for key, value in os.environ.items() if not key.startswith('GIT_')}
-        env.update(LC_ALL='C', GIT_CONFIG_NOSYSTEM='1', HOME=str(self.path), GIT_DIR=str(self.path),
-                   GIT_AUTHOR_DATE='@0 +0000', GIT_COMMITTER_DATE='@0 +0000',
-                   GIT_INDEX_FILE=str(self.path / 'index'), **variables)
-        done = subprocess.run(['git', *words], env=env, check=False, capture_output=True, input=data, cwd=self.path)
+    def _git(self, *words, check=True, data=None):
+        """Runs git here, whatever the caller's environment and configuration say."""
+        env = environment(LC_ALL='C', HOME=self.path, GIT_CONFIG_NOSYSTEM=1, GIT_DIR=self.path,
+                          GIT_AUTHOR_DATE='@0 +0000', GIT_COMMITTER_DATE='@0 +0000',
+                          GIT_INDEX_FILE=self.path / 'index')
+        env.pop('XDG_CONFIG_HOME', None)
+        done = subprocess.run(['git', *words], env=env, check=False, capture_output=True,
+                              input=data, cwd=self.path)
         if check and done.returncode:
-            raise RuntimeError(f'git {words[0]}: {done.stderr.decode(errors="replace")}')
+            raise Failure(f'git {words[0]} failed', done.stderr.decode(errors='replace'))
         return done
 
     def _ask(self, *words, **options):
-        return self._git(*words, **options).stdout.decode().strip()
+        return self._git(*words, **options).stdout.decode(errors='surrogateescape').strip()
 
     def tree(self, directory):
-        """The tree of all files of a directory."""
+        """The git tree of all files of a directory."""
         self._git('read-tree', '--empty')
         self._git('-C', str(directory), f'--work-tree={directory}', 'add', '--all', '--force', '.')
         return self._ask('write-tree')
 
     def apply(self, tree, patch):
-        """The tree with a patch applied without fuzz, or None and what git says against it."""
+        """The git tree with a patch applied without fuzz, or None and git's message."""
         self._git('read-tree', tree)
         done = self._git('apply', '--cached', '--whitespace=nowarn', '-', data=patch, check=False)
         if done.returncode:
@@ -57,32 +68,34 @@ class Repository:
         return self._ask('write-tree'), ''
 
     def merge(self, base, ours, theirs, labels):
-        """Three trees merged; `labels` name the two sides in the markers."""
+        """Three git trees merged; `labels` name the two sides in the markers."""
         root = self._ask('commit-tree', '-m', 'base', base)
         for label, tree in zip(labels, (ours, theirs)):
             commit = self._ask('commit-tree', '-p', root, '-m', label, tree)
             self._git('update-ref', f'refs/heads/{label}', commit)
         done = self._git('merge-tree', '--write-tree', '-z', *labels, check=False)
         if done.returncode not in (0, 1):
-            raise RuntimeError(done.stderr.decode())
+            raise Failure('git merge-tree failed', done.stderr.decode(errors='replace'))
         first, _, rest = done.stdout.decode(errors='surrogateescape').partition('\0')
         if done.returncode == 0:
             return Merge(first, (), ())
         listed, _, told = rest.partition('\0\0')
         paths = sorted({entry.partition('\t')[2] for entry in listed.split('\0') if '\t' in entry})
-        return Merge(first, tuple(paths), tuple(re.findall(r'CONFLICT [^\0]*?: ([^\0]*?)\n?\0', told + '\0')))
+        messages = re.findall(r'CONFLICT [^\0]*?: ([^\0]*?)\n?\0', told + '\0')
+        return Merge(first, tuple(paths), tuple(messages))
 
     def changed(self, old, new):
-        """The paths that differ between two trees, sorted."""
-        return sorted(set(self._ask('diff-tree', '-r', '--no-renames', '--name-only', '-z', old, new).split('\0')) - {''})
+        """The paths that differ between two git trees, sorted."""
+        names = self._ask('diff-tree', '-r', '--no-renames', '--name-only', '-z', old, new)
+        return sorted(set(names.split('\0')) - {''})
 
     def read(self, tree, path):
-        """A file of a tree as bytes; None where it has none of this name."""
+        """A file of a git tree as bytes; None where it has none of this name."""
         done = self._git('cat-file', 'blob', f'{tree}:{path}', check=False)
         return done.stdout if done.returncode == 0 else None
 
     def write(self, tree, paths, directory):
-        """Writes these files of a tree under a directory; takes away those that the tree does not have."""
+        """Writes these files of a git tree under a directory; removes those that it has not."""
         for path in paths:
             target = directory / path
             text = self.read(tree, path)
@@ -92,8 +105,7 @@ class Repository:
                 target.write_bytes(text)
 
     def functions(self, old, new, path):
-        """The functions of a file in which two trees differ, as git names them."""
-        text = self._git('diff-tree', '-p', '-U0', '--no-renames', old, new, '--', path).stdout.decode(errors='replace')
-        found = set(re.findall(r'^@@ [^@]+ @@ (.+)$', text, re.MULTILINE))
-        # git takes any line that begins with a letter for a head, those of a comment too
-        return {line for line in found if re.search(r'\(|^(class|struct|union|enum|static|const|namespace)\b', line)}
+        """The functions of a file in which two git trees differ, as git names them."""
+        text = self._git('diff-tree', '-p', '-U0', '--no-renames', old, new, '--', path).stdout
+        return {hunk.section for entry in diff.parse(text.decode(errors='replace'))
+                for hunk in entry.hunks if HEAD.search(hunk.section)}

@@ -3,19 +3,26 @@ import os
 import subprocess
 from pathlib import Path
 
-from millrace.command import Failure, output, step
-from millrace.series import TOP
+from millrace import TOP
+from millrace.command import environment, output, step
+from millrace.errors import Failure
 
-CACHE = Path(os.environ.get('MILLRACE_CACHE') or TOP / 'cache')
+
+def cache(environ=None):
+    """The directory where downloads are kept: MILLRACE_CACHE, or cache/ of the checkout."""
+    environ = os.environ if environ is None else environ
+    return Path(os.path.abspath(environ.get('MILLRACE_CACHE') or TOP / 'cache'))
 
 
 def tarball(version):
     """Where the tarball of a release is kept."""
-    return CACHE / f'mariadb-{version}.tar.gz'
+    return cache() / f'mariadb-{version}.tar.gz'
 
 
 def fetch(tree, version=None):
-    """Brings a release to the cache, verified; the pinned one, or another: that one by its signature alone."""
+    """Brings a release to the cache, verified: the pinned one, or another by its signature alone.
+
+    TARBALL of the environment counts for the other one only."""
     step('fetch', *([version] if version else []), TREE=tree, VERSION='', SHA256='',
          TARBALL=os.environ.get('TARBALL', '') if version else '')
 
@@ -32,13 +39,15 @@ def members(version):
 
 
 def extract(version, paths, target):
-    """Unpacks these files of a release under target; those that it does not have are left out."""
+    """Unpacks these files of a release under target; leaves out those that it does not have."""
     target.mkdir(parents=True, exist_ok=True)
     if not paths:
         return
-    done = subprocess.run(['tar', '-xzf', tarball(version), '-C', target, '--strip-components=1', '--no-same-owner',
-                           '-T', '-'], input=''.join(f'mariadb-{version}/{path}\n' for path in sorted(paths)),
-                          text=True, capture_output=True, check=False, env={**os.environ, 'LC_ALL': 'C'})
+    names = ''.join(f'mariadb-{version}/{path}\n' for path in sorted(paths))
+    done = subprocess.run(
+        ['tar', '-xzf', tarball(version), '-C', target, '--strip-components=1', '--no-same-owner',
+         '--verbatim-files-from', '-T', '-'], input=names, text=True, capture_output=True,
+        check=False, env=environment(LC_ALL='C'))
     faults = [line for line in done.stderr.splitlines()
               if not line.endswith(('Not found in archive', 'due to previous errors'))]
     if faults:

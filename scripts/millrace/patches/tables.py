@@ -1,0 +1,179 @@
+"""Writes the tables in README.md, docs/ and test-results/README.md.
+
+They are made from the series, the patches' headers, what was proven of them
+(test-results/proofs) and measured (test-results/sets), and stand between lines such as
+<!-- patches --> and <!-- /patches -->; test-results/README.md and docs/headline.svg are made
+whole.
+"""
+import functools
+import json
+import re
+from pathlib import Path
+
+from millrace import TOP
+from millrace.command import parser, run_command
+from millrace.errors import Failure, Fault
+from millrace.patches import series
+from millrace.patches.header import read_header
+from millrace.prove import lint, record
+from millrace.upstream import pins
+
+MEND = 'make tables'
+
+
+def table(columns, rows):
+    """A table of Markdown."""
+    return '\n'.join('| ' + ' | '.join(row) + ' |'
+                     for row in [columns, ['---'] * len(columns), *rows])
+
+
+def read(name):
+    """The trees that have a patch, and the Header of the first.  Raises Failure."""
+    trees = series.trees_with(name)
+    if not trees:
+        raise Failure(f'series: names {name}, which no tree has',
+                      'mend: take its line out of the file series')
+    return trees, read_header(series.patch_file(trees[0], name))
+
+
+def patches(pages):
+    """The table of the patches; `pages` is the directory of their pages, before each link."""
+    rows = []
+    for name in series.names():
+        trees, header = read(name)
+        rows.append([f'[{name}]({pages}{name}.md)', header.synopsis, ', '.join(trees),
+                     header.upstream_status])
+    return table(['patch', 'what it does', 'trees', 'upstream'], rows)
+
+
+@functools.cache
+def result_sets():
+    """(directory, result) of the complete result sets that are kept, in their natural order."""
+    sets = [(file.parent, json.loads(file.read_text(encoding='utf-8')))
+            for file in (TOP / 'test-results/sets').glob('*/result.json')]
+    return sorted(((place, result) for place, result in sets if result['complete']),
+                  key=lambda each: [int(part) if part.isdigit() else part
+                                    for part in re.split(r'(\d+)', each[0].name)])
+
+
+def benchmark(tree, header):
+    """Links to the result sets of the suites that a header names, with the patch in a build."""
+    links = [f'[{place.name.removeprefix(f"{tree}-")}](../../{place.relative_to(TOP)}/)'
+             for suite in header.suites for place, result in result_sets()
+             if (result['tree'], result['suite']) == (tree, suite)
+             and any(header.name in build['patches'] for build in result['builds'])]
+    return ', '.join(links) or ('not measured' if header.suites else 'none')
+
+
+def proofs():
+    """The table of the proofs of each patch in each tree."""
+    rows = []
+    for tree in pins.trees():
+        names = series.names(tree)
+        for name, verdicts in record.verdicts(tree).items():
+            header = read_header(series.patch_file(tree, name))
+            right = 'no' if lint.check_patch(tree, name, names) else 'yes'
+            rows.append([name, tree, right, *verdicts.values(), header.upstream_status,
+                         benchmark(tree, header)])
+    return table(['patch', 'tree', 'header', *record.PROOFS, 'upstream', 'benchmark'], rows)
+
+
+def measured(name):
+    """The table of the measurements of a patch."""
+    from millrace_bench.report import evidence
+    return evidence.measured(*read(name))
+
+
+def profile():
+    """The tables of the measurements of the profile."""
+    from millrace_bench.report import evidence
+    return evidence.profile()
+
+
+def headline():
+    """The lines about the picture of what the series gains."""
+    from millrace_bench.report import headline as picture
+    return picture.block()
+
+
+def has_measurements():
+    """Whether the checkout has what was measured, which a copy of it may be without."""
+    return (TOP / 'bench').is_dir() and (TOP / 'test-results/sets').is_dir()
+
+
+def blocks():
+    """{file: {block: function that makes it}} for the files that are there."""
+    files = {'README.md': {'patches': lambda: patches('docs/patches/')},
+             'docs/patches/README.md': {'patches': lambda: patches(''), 'proofs': proofs}}
+    if has_measurements():
+        files['README.md']['headline'] = headline
+        files |= {f'docs/patches/{name}.md': {'measured': functools.partial(measured, name)}
+                  for name in series.names() if read(name)[1].suites}
+        files['docs/design/profile.md'] = {'profile': profile}
+    return {TOP / file: content for file, content in files.items() if (TOP / file).is_file()}
+
+
+def fill(text, name, content):
+    """A text with another content of a block; None where it has no such block."""
+    made, count = re.subn(rf'(<!-- {name} -->\n).*?(<!-- /{name} -->)',
+                          lambda match: f'{match[1]}{content().strip()}\n{match[2]}', text,
+                          flags=re.DOTALL)
+    return made if count else None
+
+
+def made():
+    """({file: its text as it has to be}, Faults of files that lack a block)."""
+    texts, faults = {}, []
+    result_sets.cache_clear()
+    for file, contents in blocks().items():
+        text = file.read_text(encoding='utf-8')
+        for name, content in contents.items():
+            filled = fill(text, name, content)
+            if filled is None:
+                faults.append(Fault(f'has no block {name}', f'add the lines <!-- {name} --> and '
+                                    f'<!-- /{name} -->, then {MEND}',
+                                    file=str(file.relative_to(TOP))))
+            else:
+                text = filled
+        texts[file] = text
+    if has_measurements():
+        from millrace_bench.report import evidence, headline as picture
+        texts[TOP / 'test-results/README.md'] = evidence.overview()
+        texts[TOP / 'docs/headline.svg'] = picture.picture(picture.usual_sets())
+    return texts, faults
+
+
+def content_of(file):
+    """The text of a file; empty where there is none."""
+    return file.read_text(encoding='utf-8') if file.exists() else ''
+
+
+def write():
+    """Brings all tables up to date.  Raises Failure where a header cannot be read."""
+    for file, text in made()[0].items():
+        if text != content_of(file):
+            Path(file).write_text(text, encoding='utf-8')
+
+
+def check():
+    """The Faults of tables that are not up to date."""
+    texts, faults = made()
+    return faults + [Fault('the tables are not what the headers, the proofs and the measurements '
+                           'say', MEND, file=str(file.relative_to(TOP)))
+                     for file, text in texts.items() if text != content_of(file)]
+
+
+def main(argv):
+    """Writes or checks the tables."""
+    options = parser('scripts/tables', __doc__)
+    how = options.add_mutually_exclusive_group(required=True)
+    how.add_argument('--write', action='store_true', help='bring the tables up to date')
+    how.add_argument('--check', action='store_true', help='exit 1 and name what is not')
+    if options.parse_args(argv).write:
+        write()
+    elif faults := check():
+        raise Failure('the tables are not up to date', *faults)
+
+
+if __name__ == '__main__':
+    run_command('tables', main)
