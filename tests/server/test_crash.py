@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from millrace import TOP
-from millrace_bench.builds import Build
+from millrace_bench.builds.unpacked import Build
 from millrace_crash import pages, recovery
 from millrace_crash.datadir import DataDir
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from millrace.errors import Failure
-from millrace_bench.server import Server, arguments, make_system_tables
+from millrace_bench.measure.server import Server, arguments, make_system_tables
 
 SCHEMA = 'crash'            # faults.c knows this name
 # table options, by the name of the table that has them: each is written in a way of its own

@@ -10,7 +10,7 @@ import threading
 from functools import partial
 
 from millrace.errors import Failure
-from millrace_bench.client import SqlError
+from millrace_bench.measure.client import SqlError
 
 ROWS, CHANGED, KEPT, REPEATED = 10, 6, 150, 60
 RANGE = 10_000_000              # a client's part of the primary key: room for 428 clients

@@ -8,7 +8,7 @@ import random
 import shutil
 import threading
 
-from millrace_bench.client import SqlError
+from millrace_bench.measure.client import SqlError
 from millrace_crash.datadir import LARGEST_ZIP_PAGE
 from millrace_crash.ledger import is_gone
 

@@ -8,8 +8,8 @@ import subprocess
 from dataclasses import dataclass, field
 
 from millrace.errors import Failure
-from millrace_bench.client import SqlError
-from millrace_bench.server import dies_with_us
+from millrace_bench.measure.client import SqlError
+from millrace_bench.measure.server import dies_with_us
 from millrace_crash import pages
 from millrace_crash.datadir import SCHEMA, kill_in_recovery, program_of
 from millrace_crash.mixed import SCHEMA as MIXED

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from millrace.command import parser, run_command
 from millrace.errors import Failure
-from millrace_bench.builds import Build
+from millrace_bench.builds.unpacked import Build
 
 
 def tool_parser(name, description):

@@ -12,7 +12,7 @@ import time
 from functools import partial
 
 from millrace.errors import Failure
-from millrace_bench.client import SqlError
+from millrace_bench.measure.client import SqlError
 from millrace_crash.ledger import read_rows, run_threads, update, values
 
 TABLE, CLIENTS = 'xa', 2
