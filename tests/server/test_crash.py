@@ -81,6 +81,7 @@ def test_torn_write_finds_a_page_that_is_not_repaired(server_tree, tmp_path):
                  '--innodb-flush-neighbors=2')
     assert done.returncode == 1, done.stdout + done.stderr
     assert 'torn-write: error: WRONG: cut 3: ' in done.stderr
+    assert ' died (status 1)\n' in done.stderr      # in recovery, not for want of a write to cut
     assert (tmp_path / 'data/data/ibdata1').exists()
 
 
