@@ -1,33 +1,35 @@
-"""The server's own tests: those of the whole series' patches, and a chosen part of upstream's.
+"""The server's own tests: those of the patches, and a part of upstream's, on the whole series.
 
-Each patch alone, and vanilla, are for `make prove-tests`: they take a server each.
+`make prove TESTS=1` runs the tests of each patch alone, and on vanilla: that takes a server each.
 """
 import os
 import subprocess
 from pathlib import Path
 
-from conftest import TOP, TREE
-from millrace import series
-from millrace.tested import for_release, verdicts
+from millrace import TOP
+from millrace.patches import series
+from millrace.prove.tests import for_release, verdicts
+from support.checkout import TREE
 
 NAMES = series.names(TREE)
 
 
 def mysql_test(*arguments):
-    """Runs scripts/mysql-test with the whole series; what failed, where it does not succeed: the tests that passed in each of their combinations."""
-    done = subprocess.run([TOP / 'scripts/mysql-test', *arguments], text=True, capture_output=True, check=False,
-                          env={**os.environ, 'TREE': TREE, 'PATCHES': 'all'}, timeout=3000)
+    """Names of the tests that pass in each of their combinations, with the whole series."""
+    done = subprocess.run([TOP / 'scripts/mysql-test', *arguments], text=True,
+                          capture_output=True, check=False, timeout=3000,
+                          env={**os.environ, 'TREE': TREE, 'PATCHES': 'all'})
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
-    found = verdicts(done.stdout)    # its status alone may be 0 where it ended early
+    found = verdicts(done.stdout)    # the status may be 0 though mysql-test-run ended early
     return found['pass'] - found['fail']
 
 
-def test_the_patches_own_tests():
+def test_tests_of_the_patches_pass():
     wanted = {test for name in NAMES for test in for_release(series.patch_file(TREE, name))}
     assert wanted - mysql_test() == set()
 
 
-def test_a_chosen_part_of_upstreams():
+def test_tests_of_upstream_pass():
     lines = Path(__file__).with_name('innodb-tests').read_text().splitlines()
     chosen = {line for line in lines if line and not line.startswith('#')}
     assert chosen - mysql_test(*sorted(chosen)) == set()

@@ -1,5 +1,5 @@
-/* A preloaded library that makes vectored requests (those with more than one buffer)
-fail, as said in the file $FAULT, which is looked at for each request:
+/* A library to preload that lets vectored requests (those with more than one buffer)
+fail.  The file $FAULT, read for each request, says how:
 
   torn K      the first vectored write to a table of the schema crash: only K * 512 bytes
               are written, and the process ends with status 99
@@ -25,7 +25,7 @@ fail, as said in the file $FAULT, which is looked at for each request:
 static const char *path(void) { static const char *p; return p ? p : (p= getenv("FAULT")); }
 static atomic_ulong injected;
 
-/* What $FAULT says; 0 if nothing. */
+/* Reads $FAULT; returns 0 if it is empty. */
 static int fault(char *what, long *k)
 {
   *what= 0; *k= 0;
@@ -37,7 +37,7 @@ static int fault(char *what, long *k)
   return sscanf(b, "%31s %ld", what, k) >= 1;
 }
 
-/* Writes to $FAULT.count how often something was made to fail. */
+/* Writes to $FAULT.count how many requests have failed. */
 static void count(void)
 {
   unsigned long n= ++injected;
@@ -46,6 +46,7 @@ static void count(void)
   if (fd >= 0) { int l= snprintf(b, sizeof b, "%lu\n", n); if (write(fd, b, l)) {} close(fd); }
 }
 
+/* Writes the first k * 512 bytes of a request to a table, and ends the process. */
 static void torn(int fd, const struct iovec *v, int n, off_t off, long k)
 {
   char link[64], name[512]; snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -64,11 +65,15 @@ static void torn(int fd, const struct iovec *v, int n, off_t off, long k)
     if (s != (ssize_t) len) { fprintf(stderr, "TORN pwrite %zd %d\n", s, errno); break; }
     off+= s; left-= s; wrote+= s;
   }
-  fprintf(stderr, "TORN %s, %d pages, cut at %ld of %zu: wrote %zu\n", table + 1, n, k * 512, total, wrote);
+  fprintf(stderr, "TORN %s, %d pages, cut at %ld of %zu: wrote %zu\n",
+          table + 1, n, k * 512, total, wrote);
   fflush(stderr);
   _exit(99);
 }
-static ssize_t vectored(const char *name, int fd, const struct iovec *v, int n, off_t off, int write)
+
+/* preadv() or pwritev() with a fault. */
+static ssize_t vectored(const char *name, int fd, const struct iovec *v, int n, off_t off,
+                        int write)
 {
   ssize_t (*real)(int, const struct iovec*, int, off_t)= dlsym(RTLD_NEXT, name);
   char w[32]; long k;
@@ -82,8 +87,10 @@ static ssize_t vectored(const char *name, int fd, const struct iovec *v, int n, 
   }
   return real(fd, v, n, off);
 }
-ssize_t preadv64(int fd, const struct iovec *v, int n, off_t off) { return vectored("preadv64", fd, v, n, off, 0); }
-ssize_t pwritev64(int fd, const struct iovec *v, int n, off_t off) { return vectored("pwritev64", fd, v, n, off, 1); }
+ssize_t preadv64(int fd, const struct iovec *v, int n, off_t off)
+{ return vectored("preadv64", fd, v, n, off, 0); }
+ssize_t pwritev64(int fd, const struct iovec *v, int n, off_t off)
+{ return vectored("pwritev64", fd, v, n, off, 1); }
 
 static struct iovec spare[4096][2]; static atomic_uint at;
 int io_submit(io_context_t c, long nr, struct iocb **a)
@@ -94,7 +101,10 @@ int io_submit(io_context_t c, long nr, struct iocb **a)
   if (!strcmp(w, "eagain") && calls++ % 2) { count(); return -EAGAIN; }
   if (!strcmp(w, "eio") && calls++ % 2) { count(); return -EIO; }
   if (!strcmp(w, "half"))
-  { if (nr > 1) { count(); return real(c, nr / 2, a); } if (calls++ % 2) { count(); return -EAGAIN; } }
+  {
+    if (nr > 1) { count(); return real(c, nr / 2, a); }
+    if (calls++ % 2) { count(); return -EAGAIN; }
+  }
   for (long i= 0; i < nr; i++)
   {
     struct iocb *b= a[i];
@@ -111,7 +121,8 @@ int io_submit(io_context_t c, long nr, struct iocb **a)
     if (!strcmp(w, "short"))
     {
       count();
-      struct iovec *x= spare[at++ % 4096]; x[0]= v[0]; x[1].iov_base= v[1].iov_base; x[1].iov_len= 512;
+      struct iovec *x= spare[at++ % 4096];
+      x[0]= v[0]; x[1].iov_base= v[1].iov_base; x[1].iov_len= 512;
       b->u.v.vec= x; b->u.v.nr= 2;
     }
   }
