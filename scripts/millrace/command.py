@@ -42,13 +42,18 @@ def run_command(name, main, argv=None):
     """Runs main(argv), by default with sys.argv's arguments, and ends the process.
 
     Exit status: 0; what main returns; 1 with the Failure on stderr, in the form of build/'s
-    scripts, or with what a program that it needs has failed with; 130 where it was interrupted."""
+    scripts, or with what a program that it needs has failed with; 130 where it was interrupted;
+    141 where nobody reads stdout any more.  SIGPIPE stays ignored, as Python has it: a word to a
+    server that has died must not end the command."""
     heed_signals()
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # as in `... | head`
     for stream in (sys.stdout, sys.stderr):             # a patch may have lines in any encoding
         stream.reconfigure(errors='backslashreplace')
     try:
         status = main(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except BrokenPipeError:                             # as in `... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 128 + signal.SIGPIPE
     except Failure as error:
         sys.stdout.flush()
         print(f'{name}: error: {error}', file=sys.stderr)

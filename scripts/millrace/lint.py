@@ -50,6 +50,11 @@ def is_shell(path):
     return path.suffix == '.sh' or interpreter(path) in ('sh', 'bash')
 
 
+def names_shell(path):
+    """Whether a file names its shell: in its first line, or in shellcheck's words."""
+    return bool(interpreter(path)) or '# shellcheck shell=' in (TOP / path).read_text()[:200]
+
+
 def is_python(path):
     """Whether Python reads a file."""
     return path.suffix == '.py' or interpreter(path).startswith('python')
@@ -73,7 +78,11 @@ def check_code(paths):
     if not shutil.which('shellcheck'):
         raise Failure('there is no shellcheck', 'build/setup tests')
     ours = [path for path in paths if not str(path).startswith(RECORDS)]
-    return reported(SHELLCHECK, list(filter(is_shell, ours)), 'see shellcheck.net/wiki') \
+    named, sourced = [], []
+    for path in filter(is_shell, ours):
+        (named if names_shell(path) else sourced).append(path)
+    wiki = 'see shellcheck.net/wiki'
+    return reported(SHELLCHECK, named, wiki) + reported((*SHELLCHECK, '--shell=sh'), sourced, wiki) \
         + reported(FLAKE8, list(filter(is_python, ours)), 'see flake8 --help')
 
 

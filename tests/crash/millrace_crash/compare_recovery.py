@@ -24,13 +24,13 @@ import random
 import shutil
 import time
 
-from millrace.command import number
+from millrace.command import number, run_command
 from millrace.errors import Failure
 from millrace_crash import pages, recovery
 from millrace_crash.datadir import SCHEMA, DataDir, formats
 from millrace_crash.ledger import Ledger
 from millrace_crash.mixed import MixedLoad
-from millrace_crash.tool import add_build, parse, place_of, run_tool, tool_parser
+from millrace_crash.tool import add_build, parse, place_of, tool_parser
 
 POOLS = {'small': 8, 'medium': 24, 'large': 256}    # MiB, for pages of 16 KiB
 REFERENCE = 512                                     # MiB, of VANILLA
@@ -397,4 +397,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-    run_tool('compare-recovery', main)
+    run_command('compare-recovery', main)

@@ -28,12 +28,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from millrace.command import number
+from millrace.command import number, run_command
 from millrace.errors import Failure
 from millrace_crash.datadir import SCHEMA, DataDir, check_tables, formats
 from millrace_crash.ledger import Ledger, run_threads
 from millrace_crash.mixed import MixedLoad
-from millrace_crash.tool import add_build, failure_at, parse, place_of, run_tool, tool_parser
+from millrace_crash.tool import add_build, failure_at, parse, place_of, tool_parser
 
 PAGE_SIZE = 16384
 # The pool is little more than the least that a server with pages of 16 KiB takes.  The clients
@@ -221,4 +221,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-    run_tool('pressure', main)
+    run_command('pressure', main)

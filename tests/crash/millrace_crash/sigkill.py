@@ -15,11 +15,11 @@ Exit status: 0; 1 where a check fails or the tool cannot run.
 import random
 import time
 
-from millrace.command import number
+from millrace.command import number, run_command
 from millrace.errors import Failure
 from millrace_crash.datadir import SCHEMA, DataDir, check_tables, formats, kill_in_recovery
 from millrace_crash.ledger import Ledger
-from millrace_crash.tool import add_build, failure_at, parse, place_of, run_tool, tool_parser
+from millrace_crash.tool import add_build, failure_at, parse, place_of, tool_parser
 
 # a small pool and redo log: pages have to be written soon, and to be read again
 OPTIONS = {'innodb_buffer_pool_size': '24M', 'innodb_max_dirty_pages_pct': '20',
@@ -145,4 +145,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-    run_tool('sigkill', main)
+    run_command('sigkill', main)

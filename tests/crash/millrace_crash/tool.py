@@ -1,9 +1,8 @@
 """Shared by the tools of tests/crash/: command line, place of the data, and how they end."""
-import signal
 import tempfile
 from pathlib import Path
 
-from millrace.command import parser, run_command
+from millrace.command import parser
 from millrace.errors import Failure
 from millrace_bench.builds.unpacked import Build
 
@@ -53,11 +52,3 @@ def place_of(asked):
 def failure_at(where, error, data):
     """A Failure that adds to another one where it happened, and where the data are kept."""
     return Failure(f'{where}: {error.lines[0]}', *error.lines[1:], f'the data are kept in {data}')
-
-
-def run_tool(name, main):
-    """run_command() for a tool, which a write to the socket of a killed server must not end."""
-    def ignoring_sigpipe(argv):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        return main(argv)
-    run_command(name, ignoring_sigpipe)

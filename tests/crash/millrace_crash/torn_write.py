@@ -14,10 +14,10 @@ import re
 import subprocess
 import time
 
-from millrace.command import number
+from millrace.command import number, run_command
 from millrace.errors import Failure
 from millrace_crash.datadir import SCHEMA, DataDir, check_tables, formats
-from millrace_crash.tool import add_build, failure_at, parse, place_of, run_tool, tool_parser
+from millrace_crash.tool import add_build, failure_at, parse, place_of, tool_parser
 
 OPTIONS = {'innodb_buffer_pool_size': '64M', 'innodb_log_file_size': '64M',
            'innodb_linux_aio': 'aio'}
@@ -131,4 +131,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-    run_tool('torn-write', main)
+    run_command('torn-write', main)

@@ -35,13 +35,13 @@ import random
 import threading
 import time
 
-from millrace.command import number
+from millrace.command import number, run_command
 from millrace.errors import Failure
 from millrace_crash import undo
 from millrace_crash.datadir import (SCHEMA, DataDir, check_extended, check_tables, formats,
                                     kill_in_recovery)
 from millrace_crash.ledger import Ledger
-from millrace_crash.tool import add_build, failure_at, parse, place_of, run_tool, tool_parser
+from millrace_crash.tool import add_build, failure_at, parse, place_of, tool_parser
 from millrace_crash.xa import CLIENTS, MOST_LEFT, TABLE, Branches
 
 PAGE_SIZE = 16384
@@ -346,4 +346,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-    run_tool('undo-over-restarts', main)
+    run_command('undo-over-restarts', main)
