@@ -17,7 +17,7 @@ BASE, BUILD = 'vanilla', 'millrace'
 WIDTH, LEFT, RIGHT, ROW = 420, 150, 326, 19    # of the picture, the axis, and a row, in pixels
 # the first ones are preferred where there is no room for all
 TICKS = (10, 5, 2, 20, 50, 0.5, 0.2, 0.1, 3, 1.5, 0.7, 1.2, 0.8, 1.1, 0.9)
-LABEL = 'Speed of millrace beside vanilla: a row for each tree, suite and volume, a dot a case'
+LABEL = 'Speed of millrace beside vanilla, a row a tree, suite and volume'
 KINDS = {'better': 'gain', 'worse': 'loss', 'no difference shown': 'none'}
 
 
@@ -115,7 +115,7 @@ def usual_sets():
 def block():
     """The lines of README.md between `<!-- headline -->` and `<!-- /headline -->`."""
     return (f'![{LABEL}](docs/headline.svg)\n\nEvery ratio with its interval: '
-            '[test-results/](test-results/README.md); the method: '
+            '[test-results/](test-results/README.md); the method:\n'
             '[docs/measure.md](docs/measure.md).')
 
 
