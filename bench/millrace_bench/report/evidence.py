@@ -173,9 +173,15 @@ def _rows(result, builds):
                f'[{data["date"][:10]}](../../test-results/sets/{result.name}/)']
 
 
+def _about(result):
+    """What a set measures: its tree, suite and limit."""
+    return result.data['tree'], result.data['suite'], result.data['limit']
+
+
 def measured(tree_names, header):
     """The table of a patch's page, for these trees: sets with the patch alone or left out, then
-    the series' sets of the suites that its header names."""
+    the series' sets of the suites that its header names, with the profile where there are such.
+    """
     results = [result for result in sets_in(KEPT) if result.data['tree'] in tree_names]
     rows = []
     for result in results:
@@ -186,7 +192,9 @@ def measured(tree_names, header):
             rows += _rows(result, builds)
     for result in results:
         builds = [build for build in result.builds[1:] if build in SERIES]
-        if result.data['suite'] in header.suites and 'vanilla' in result.builds:
+        better = (other.usual and _about(other) == _about(result) for other in results)
+        if builds and result.data['suite'] in header.suites and 'vanilla' in result.builds \
+                and (result.usual or not any(better)):
             rows += _rows(result, builds)
     if not rows:
         return 'Not measured.' if header.suites else 'Not measured: see `Bench:` in its header.'
