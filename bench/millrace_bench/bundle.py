@@ -30,7 +30,7 @@ LARGEST = 64 << 20
 LEFT_OUT = shutil.ignore_patterns(
     '__pycache__', 'test', 'tests', 'idlelib', 'lib2to3', 'ensurepip', 'pydoc_data', 'tkinter',
     'turtledemo', 'unittest', 'dist-packages', 'config-*', '*.a', '_ssl.*')
-MODULES = ('_ctypes', '_hashlib')    # of Python, whose libraries come along
+MODULES = ('_bz2', '_ctypes', '_hashlib', '_lzma')    # of Python, whose libraries come along
 # the parts of scripts/millrace that the benchmarks import
 SHARED = ('__init__.py', 'command.py', 'context.py', 'errors.py', 'inputs.py', 'progress.py',
           'patches/__init__.py', 'patches/header.py', 'patches/series.py',
@@ -86,7 +86,7 @@ def add_python(bench):
     add(python, bench / 'bin/python3')
     add(library, bench / 'python/lib' / library.name)
     add(Path(find_spec('pymysql').origin).parent,
-        bench / 'python/lib' / library.name / 'site-packages/pymysql')
+        bench / 'python/lib' / library.name / 'pymysql')
     return [python, *(path for name in MODULES
                       for path in library.glob(f'lib-dynload/{name}.*.so'))]
 
