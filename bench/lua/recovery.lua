@@ -16,7 +16,8 @@ local number = 0
 
 function prepare()
    con = sysbench.sql.driver():connect()
-   con:query("CREATE TABLE ledger (thread INT NOT NULL, number INT NOT NULL, PRIMARY KEY (thread, number)) ENGINE=InnoDB")
+   con:query("CREATE TABLE ledger (thread INT NOT NULL, number INT NOT NULL, PRIMARY KEY " ..
+      "(thread, number)) ENGINE=InnoDB")
 end
 
 function thread_init()

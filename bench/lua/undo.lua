@@ -15,7 +15,8 @@ sysbench.cmdline.options = {
 local con, name
 
 local function create(kind, table_name)
-   con:query(string.format("CREATE %s TABLE %s (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, c CHAR(100) NOT NULL) ENGINE=InnoDB",
+   con:query(string.format("CREATE %s TABLE %s (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, c " ..
+      "CHAR(100) NOT NULL) ENGINE=InnoDB",
                            kind, table_name))
    con:bulk_insert_init("INSERT INTO " .. table_name .. " VALUES")
    for i = 1, sysbench.opt.rows do
@@ -42,10 +43,13 @@ end
 
 function event()
    if sysbench.opt.updated == 1 then
-      con:query(string.format("UPDATE %s SET n = n + 1 WHERE id = %d", name, sysbench.rand.uniform(1, sysbench.opt.rows)))
+      con:query(string.format("UPDATE %s SET n = n + 1 WHERE id = %d", name,
+         sysbench.rand.uniform(1, sysbench.opt.rows)))
    else
-      local first = sysbench.rand.uniform(1, math.max(1, sysbench.opt.rows - sysbench.opt.updated + 1))
-      con:query(string.format("UPDATE %s SET n = n + 1, c = CONCAT(n, REPEAT('@', 90)) WHERE id BETWEEN %d AND %d",
+      local first = sysbench.rand.uniform(1, math.max(1,
+         sysbench.opt.rows - sysbench.opt.updated + 1))
+      con:query(string.format("UPDATE %s SET n = n + 1, c = CONCAT(n, REPEAT('@', 90)) WHERE " ..
+         "id BETWEEN %d AND %d",
                               name, first, first + sysbench.opt.updated - 1))
    end
 end
