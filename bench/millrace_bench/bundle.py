@@ -21,7 +21,7 @@ from millrace import TOP
 from millrace.command import parser, run_command
 from millrace.errors import Failure
 from millrace.upstream.pins import default_tree
-from millrace_bench import builds
+from millrace_bench import builds, run
 from millrace_bench.measure import runner, sysbench
 
 LOADER = 'ld-linux-x86-64.so.2'
@@ -31,10 +31,6 @@ LEFT_OUT = shutil.ignore_patterns(
     '__pycache__', 'test', 'tests', 'idlelib', 'lib2to3', 'ensurepip', 'pydoc_data', 'tkinter',
     'turtledemo', 'unittest', 'dist-packages', 'config-*', '*.a', '_ssl.*')
 MODULES = ('_bz2', '_ctypes', '_hashlib', '_lzma')    # of Python, whose libraries come along
-# the parts of scripts/millrace that the benchmarks import
-SHARED = ('__init__.py', 'command.py', 'context.py', 'errors.py', 'inputs.py', 'progress.py',
-          'patches/__init__.py', 'patches/header.py', 'patches/series.py',
-          'upstream/__init__.py', 'upstream/pins.py')
 RUN = '''#!/bin/sh
 # Measures the builds of this archive: ./run --help
 here=$(cd "$(dirname "$0")" && pwd)
@@ -91,13 +87,19 @@ def add_python(bench):
                       for path in library.glob(f'lib-dynload/{name}.*.so'))]
 
 
+def shared():
+    """Paths of the modules of scripts/millrace that bench/run imports, which is imported here."""
+    return [Path(module.__file__) for name, module in sorted(sys.modules.items())
+            if name.partition('.')[0] == 'millrace']
+
+
 def fill(target, tree, chosen):
     """Makes the whole archive's content below `target`."""
     bench, version = target / 'bench', builds.version(tree)
     for part in ('millrace_bench', 'lua'):
         add(TOP / 'bench' / part, bench / part)
-    for part in SHARED:
-        add(TOP / 'scripts/millrace' / part, target / 'scripts/millrace' / part)
+    for path in shared():
+        add(path, target / path.relative_to(TOP))
     (bench / 'commit').write_text(runner.commit() + '\n')
     for build in chosen:
         add_build(build, bench / 'builds' / tree / build.name)
@@ -144,7 +146,7 @@ def main(argv):
     options.add_argument('--tree')
     asked = options.parse_args(argv)
     tree = asked.tree or default_tree()
-    chosen = [builds.resolve(name, tree, TOP / 'work/bench') for name in asked.builds.split()]
+    chosen = [builds.resolve(name, tree, run.WORK) for name in asked.builds.split()]
     archive = make(tree, chosen, TOP / 'dist/bench')
     print(f'{os.path.relpath(archive)}: {archive.stat().st_size / (1 << 20):.1f} MiB')
 
