@@ -267,7 +267,9 @@ def test_a_copy_shares_nothing_with_the_original(tmp_path, monkeypatch):
     commands, run = [], subprocess.run
     monkeypatch.setattr(data.subprocess, 'run',
                         lambda command, **how: commands.append(command) or run(command, **how))
+    (tmp_path / 'run.tmp-12345678').mkdir()
     data.copy(tmp_path / 'prepared', tmp_path / 'run')
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['prepared', 'run']
     assert [command[0] for command in commands] == ['cp'] and '--reflink=never' in commands[0]
     assert (tmp_path / 'run/ibdata1').read_text() == 'pages'
 
