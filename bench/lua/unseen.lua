@@ -1,4 +1,4 @@
--- Statements of kinds that no profile is trained on (docs/profile.md), each kind by itself:
+-- Statements of kinds that no profile is trained on (docs/design/profile.md), each kind by itself:
 -- --kind=subselects, windows, json, fulltext, spatial or views.
 --
 --   prepare   one table for all of them, of --rows rows

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from conftest import path_without
-from millrace import TOP
+from millrace import TOP, command
+from millrace.upstream import suites
 
 
 def tracked():
@@ -134,3 +135,16 @@ def test_no_path_of_a_machine_and_no_large_file():
         if path.suffix != '.gz' and path != Path(__file__):
             text = path.read_bytes()
             assert str(TOP).encode() + b'/' not in text, f'{path} names the path of this checkout'
+
+
+def test_upstreams_suites_run_in_the_debug_server(tmp_path, monkeypatch):
+    """In the build directory that build/server names, by the line with which it does so."""
+    line = re.search(r"(printf .*) > \"\$paths\"$", (TOP / 'build/server').read_text(),
+                     re.MULTILINE)[1]
+    (tmp_path / 'build').mkdir()
+    program = tmp_path / 'build/server'
+    program.write_text('#!/bin/sh\nSOURCE=/the/source builddir=builddir-$1 server=\n'
+                       f'{line} > "$3"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(command, 'TOP', tmp_path)
+    assert suites.debug_server('10.11') == '/the/source/builddir-debug'

@@ -77,7 +77,9 @@ def size(path):
 
 def copy(prepared, target):
     """Makes a copy to run on, written to the disk and dropped from the page cache."""
-    shutil.rmtree(target, ignore_errors=True)
+    # the last copy, and the temporary files of a server on it that could not clear up
+    for left in (target, *target.parent.glob(f'{target.name}.tmp-*')):
+        shutil.rmtree(left, ignore_errors=True)
     free = shutil.disk_usage(target.parent).free
     if free < size(prepared) * 1.5:
         raise Failure(f'the disk under {target.parent} is full',

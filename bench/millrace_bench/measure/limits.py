@@ -7,9 +7,13 @@ from pathlib import Path
 from millrace.errors import Failure
 from millrace_bench.measure.machine import block_device
 
-# in the record of every limit, so that a reader knows what is free of charge
-NOT_COUNTED = ('buffered writes, as of temporary files: the kernel writes them back outside of '
-               'the group')
+V1, V2 = 'cgroup v1 blkio', 'cgroup v2 io.max'
+# in the record of every limit, so that a reader knows what is free of charge; the kernel's
+# Documentation/admin-guide/cgroup-v2.rst, "Writeback", names the file systems
+NOT_COUNTED = {
+    V1: 'buffered writes, as of temporary files: the kernel writes them back outside of the group',
+    V2: 'buffered writes, as of temporary files, on a file system that the kernel does not write '
+        'back by group: any but ext2, ext4, XFS, btrfs and f2fs'}
 
 
 def _mounts(kind):
@@ -65,7 +69,7 @@ class Limit:
     def _unified(self):
         for place, _ in _mounts('cgroup2'):
             if 'io' in (place / 'cgroup.controllers').read_text().split():
-                self.by = 'cgroup v2 io.max'
+                self.by = V2
                 self._make(place, {'io.max': f'{self.device} riops={self.iops} '
                                              f'wiops={self.iops}'},
                            place / 'cgroup.subtree_control')
@@ -75,7 +79,7 @@ class Limit:
     def _blkio(self):
         for place, options in _mounts('cgroup'):
             if 'blkio' in options:
-                self.by = 'cgroup v1 blkio'
+                self.by = V1
                 self._make(place, {f'blkio.throttle.{way}_iops_device':
                                    f'{self.device} {self.iops}' for way in ('read', 'write')})
                 return True
@@ -115,4 +119,4 @@ class Limit:
     def record(self):
         """The limit as result.json has it."""
         return {'iops': self.iops, 'by': self.by if self.iops else None,
-                **({'not_counted': NOT_COUNTED} if self.iops else {})}
+                **({'not_counted': NOT_COUNTED[self.by]} if self.iops else {})}

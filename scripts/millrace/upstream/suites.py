@@ -40,7 +40,8 @@ def debug_server(tree):
     with tempfile.TemporaryDirectory(prefix='millrace-') as place:
         paths = Path(place, 'paths')
         step('server', 'debug', '--print-path', paths, TREE=tree, PATCHES='all')
-        return dict(line.split('=', 1) for line in paths.read_text().splitlines())['builddir']
+        builddir, _ = paths.read_text(encoding='utf-8').splitlines()
+    return builddir
 
 
 def run(suite, environ, options, log):
