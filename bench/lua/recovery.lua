@@ -1,6 +1,6 @@
--- Transactions whose survival can be checked: each adds 1 to `k` of ten rows of
--- sbtest1 and writes its number into the ledger.  What the server has confirmed is
--- noted outside of it, in a file for each thread.
+-- The survival of these transactions can be checked.  Each adds 1 to `k` of ten rows of
+-- sbtest1 and writes its number into the ledger.  Each thread notes in a file of its own,
+-- outside of the server, which transactions the server has confirmed.
 
 if sysbench.cmdline.command == nil then
    error("a command is needed: run")
@@ -16,8 +16,8 @@ local number = 0
 
 function prepare()
    con = sysbench.sql.driver():connect()
-   con:query("CREATE TABLE ledger (thread INT NOT NULL, number INT NOT NULL, PRIMARY KEY " ..
-      "(thread, number)) ENGINE=InnoDB")
+   con:query("CREATE TABLE ledger (thread INT NOT NULL, number INT NOT NULL,"
+             .. " PRIMARY KEY (thread, number)) ENGINE=InnoDB")
 end
 
 function thread_init()
@@ -30,7 +30,7 @@ function event()
    for i = 1, 10 do
       rows[i] = sysbench.rand.uniform(1, sysbench.opt.table_size)
    end
-   -- in one order everywhere: no deadlocks
+   -- All threads lock rows in the same order, so there are no deadlocks.
    table.sort(rows)
    con:query("BEGIN")
    for _, id in ipairs(rows) do

@@ -1,6 +1,6 @@
--- Many transactions, each a single UPDATE, on a table of each thread's own:
--- a persistent one, or with --temporary=on a temporary one.  With --updated=100 each
--- changes 100 rows, with a column that takes some room in the undo log.
+-- Each thread runs many transactions, each of a single UPDATE, on a table of its own.
+-- The table is persistent, or temporary with --temporary=on.  With --updated=100 each
+-- transaction changes 100 rows, with a column that takes some room in the undo log.
 
 if sysbench.cmdline.command == nil then
    error("a command is needed: prepare or run")
@@ -15,9 +15,8 @@ sysbench.cmdline.options = {
 local con, name
 
 local function create(kind, table_name)
-   con:query(string.format("CREATE %s TABLE %s (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, c " ..
-      "CHAR(100) NOT NULL) ENGINE=InnoDB",
-                           kind, table_name))
+   con:query(string.format("CREATE %s TABLE %s (id INT NOT NULL PRIMARY KEY, n INT NOT NULL,"
+                           .. " c CHAR(100) NOT NULL) ENGINE=InnoDB", kind, table_name))
    con:bulk_insert_init("INSERT INTO " .. table_name .. " VALUES")
    for i = 1, sysbench.opt.rows do
       con:bulk_insert_next(string.format("(%d,0,'%s')", i, sysbench.rand.string(("@"):rep(100))))
@@ -44,12 +43,12 @@ end
 function event()
    if sysbench.opt.updated == 1 then
       con:query(string.format("UPDATE %s SET n = n + 1 WHERE id = %d", name,
-         sysbench.rand.uniform(1, sysbench.opt.rows)))
+                              sysbench.rand.uniform(1, sysbench.opt.rows)))
    else
-      local first = sysbench.rand.uniform(1, math.max(1,
-         sysbench.opt.rows - sysbench.opt.updated + 1))
-      con:query(string.format("UPDATE %s SET n = n + 1, c = CONCAT(n, REPEAT('@', 90)) WHERE " ..
-         "id BETWEEN %d AND %d",
+      local first = sysbench.rand.uniform(
+         1, math.max(1, sysbench.opt.rows - sysbench.opt.updated + 1))
+      con:query(string.format("UPDATE %s SET n = n + 1, c = CONCAT(n, REPEAT('@', 90))"
+                              .. " WHERE id BETWEEN %d AND %d",
                               name, first, first + sysbench.opt.updated - 1))
    end
 end
