@@ -20,3 +20,12 @@ logged() {
         || die "${1##*/} failed" "$(grep -E 'error|FAILED|Error' "$log" | head -n5)" \
             "$(tail -n8 "$log")" "whole log: $log"
 }
+
+# help_asked "$@": where a script is called with --help or -h, prints its head and ends it.
+help_asked() {
+    case ${1:-} in
+        -h | --help)
+            sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+            exit ;;
+    esac
+}

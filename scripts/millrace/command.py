@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from millrace import TOP
 from millrace.errors import Failure
@@ -38,6 +39,30 @@ def heed_signals():
             signal.signal(name, signal.default_int_handler)
 
 
+def _open_outputs():
+    """Gives a closed stdout or stderr to /dev/null: no file may be opened in its place."""
+    for number_of, stream in ((1, 'stdout'), (2, 'stderr')):
+        if getattr(sys, stream) is None:
+            null = os.open(os.devnull, os.O_WRONLY)
+            if null != number_of:
+                os.dup2(null, number_of)
+                os.close(null)
+            setattr(sys, stream, os.fdopen(number_of, 'w', encoding='utf-8'))
+
+
+def _fault_of(error):
+    """The Failure of an OSError: the file, what is wrong with it, and what may mend it."""
+    if not error.filename:
+        return Failure(str(error))
+    file = Path(os.fsdecode(error.filename))
+    mend = ''
+    if file.is_relative_to(TOP) and isinstance(error, (FileNotFoundError, IsADirectoryError)):
+        mend = f'if it is a file of the checkout: git checkout {file.relative_to(TOP)}'
+    elif isinstance(error, PermissionError):
+        mend = f'whose it is: ls -ld {file}'
+    return Failure(f'{file}: {error.strerror}', mend)
+
+
 def run_command(name, main, argv=None):
     """Runs main(argv), by default with sys.argv's arguments, and ends the process.
 
@@ -46,6 +71,7 @@ def run_command(name, main, argv=None):
     141 where nobody reads stdout any more.  SIGPIPE stays ignored, as Python has it: a word to a
     server that has died must not end the command."""
     heed_signals()
+    _open_outputs()
     for stream in (sys.stdout, sys.stderr):             # a patch may have lines in any encoding
         stream.reconfigure(errors='backslashreplace')
     try:
@@ -57,6 +83,18 @@ def run_command(name, main, argv=None):
     except Failure as error:
         sys.stdout.flush()
         print(f'{name}: error: {error}', file=sys.stderr)
+        status = 1
+    except OSError as error:                            # a file that is missing, read-only, ...
+        sys.stdout.flush()
+        print(f'{name}: error: {_fault_of(error)}', file=sys.stderr)
+        status = 1
+    except UnicodeDecodeError as error:
+        sys.stdout.flush()
+        where = error.object[:error.start].count(b'\n') + 1
+        text = error.object.splitlines()[where - 1:where] or [b'']
+        print(f'{name}: error: ' + str(Failure(
+            f'a file is not UTF-8: its line {where} is {text[0][:60]!r}',
+            'git status names the files that have changed')), file=sys.stderr)
         status = 1
     except subprocess.CalledProcessError as error:
         sys.stdout.flush()

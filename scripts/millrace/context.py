@@ -9,6 +9,7 @@ MILLRACE_CACHE.
 import dataclasses
 import datetime
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -65,6 +66,10 @@ def _patches(tree, patch_dir, order):
         file = patch_dir / f'{name}.patch'
         if file.is_file():
             needs[name] = read_header(file).depends
+        elif os.path.lexists(file):
+            raise Failure(f'{patch_dir.name}/{name}.patch is not a file, or a link to nothing',
+                          f"the patch '{name}' would be left out of tree {tree} unseen",
+                          f'mend: git checkout patches/{tree}/{name}.patch')
         elif not list((TOP / 'patches').glob(f'*/{name}.patch')):
             raise Failure(f"series names '{name}', but there is no patches/{tree}/{name}.patch",
                           'add the patch, or take its line out of the file series')
@@ -107,6 +112,9 @@ def resolve(tree=None, environ=None):
     tree = tree or environ.get('TREE') or pins.default_tree()
     pin = pins.read(tree)
     wanted = environ.get('VERSION') or ''
+    if wanted and not re.fullmatch(r'\w+(\.\w+)*', wanted, re.ASCII):
+        raise Failure(f'VERSION={wanted} is not a release',
+                      f'as in trees/{tree}/pin.conf: VERSION={pin["VERSION"]}')
     work, patch_dir, order = TOP / 'work' / tree, TOP / 'patches' / tree, TOP / 'series'
     rebase = other = ''
     unfinished = work / f'rebase-{wanted}'

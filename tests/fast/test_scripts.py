@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import path_without
-from millrace import TOP, command
-from millrace.upstream import suites
+from millrace import TOP
+from millrace import command as millrace_command
+from millrace.upstream import pins, suites
 
 
 def tracked():
@@ -146,5 +147,63 @@ def test_upstreams_suites_run_in_the_debug_server(tmp_path, monkeypatch):
     program.write_text('#!/bin/sh\nSOURCE=/the/source builddir=builddir-$1 server=\n'
                        f'{line} > "$3"\n')
     program.chmod(0o755)
-    monkeypatch.setattr(command, 'TOP', tmp_path)
+    monkeypatch.setattr(millrace_command, 'TOP', tmp_path)
     assert suites.debug_server('10.11') == '/the/source/builddir-debug'
+
+
+def point_at_nothing(file):
+    file.unlink()
+    file.symlink_to('/nonexistent')
+
+
+def no_date(file):
+    file.write_text(re.sub('^DATE=.*', 'DATE=soon', file.read_text(), flags=re.MULTILINE))
+
+
+FAULTS = {
+    'series': (lambda top: (top / 'series').unlink(), 'series: No such file'),
+    'default': (lambda top: (top / 'trees/default').unlink(), 'trees/default: No such file'),
+    'encoding': (lambda top: (top / 'series').write_bytes(b'a\n\xff\n'), 'not UTF-8: its line 2'),
+    'link': (lambda top: point_at_nothing(top / f'patches/{pins.default_tree()}/read-ahead.patch'),
+             'or a link to nothing'),
+    'date': (lambda top: no_date(top / f'trees/{pins.default_tree()}/pin.conf'),
+             'DATE=soon is not a date'),
+}
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_a_file_that_cannot_be_read_is_named(checkout, fault):
+    """In one error, and not with a traceback."""
+    spoil, expected = FAULTS[fault]
+    spoil(checkout.path)
+    commands = ('build/lib/unsaved', 'build/lib/step --due deb')
+    for command in commands:
+        status, text = checkout.run(*command.split(), TREE=None)
+        assert status == 1 and expected in text and 'Traceback' not in text, text
+
+
+def test_a_release_is_no_path(checkout):
+    for command in ('build/lib/unsaved', 'build/fetch'):
+        status, text = checkout.run(command, VERSION='../..', SHA256='1')
+        assert status == 1 and 'VERSION=../.. is not a release' in text, text
+    status, text = checkout.run('build/fetch', '--bogus')
+    assert status == 1 and "'--bogus' is not a release" in text, text
+
+
+def test_run_names_the_tarball_that_is_missing(checkout):
+    status, text = checkout.run('build/run')
+    assert status == 1 and 'no binary tarball in dist/' in text, text
+
+
+def test_a_closed_stdout_does_not_end_a_command():
+    done = subprocess.run(f'{TOP}/scripts/export-patch nothing >&-', shell=True, text=True,
+                          stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1 and 'known patches' in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    'command', ['build/lib/step', 'build/lib/unsaved --dorp', 'build/apply x'])
+def test_a_step_names_arguments_that_it_does_not_know(command):
+    done = subprocess.run(f'{TOP}/{command}', shell=True, text=True, capture_output=True,
+                          check=False)
+    assert done.returncode == 1 and 'error: ' in done.stderr and '\n  build/' in done.stderr

@@ -1,4 +1,5 @@
 """The release trees, and the upstream release that each is pinned to: trees/<tree>/pin.conf."""
+import datetime
 import re
 
 from millrace import TOP
@@ -50,6 +51,11 @@ def read(tree, file=None):
             raise Failure(f'{label} pins no {name}',
                           'nothing is built from a release that is not pinned',
                           f'git checkout {label}')
+    try:
+        datetime.date.fromisoformat(values['DATE'])
+    except ValueError:
+        raise Failure(f'{label}: DATE={values["DATE"]} is not a date', 'as in DATE=2026-11-21',
+                      f'git checkout {label}') from None
     return values
 
 
