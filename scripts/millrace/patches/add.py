@@ -12,24 +12,24 @@ PAGE = '''# {name}
 
 What is slow or missing without it, and what is there with it: {synopsis}
 
-## For an operator
+## When it helps
 
-Variables, counters, and the setting that gives the vanilla behaviour.
+The loads and volumes on which it does, and those on which it does not.
 
-## Measured
+## Variables
+
+Name, default, range and meaning, and the setting that gives the vanilla behaviour; status.
+
+## What it gains
 
 <!-- measured -->
 <!-- /measured -->
 
-## Tests
+## What can go wrong
 
-    scripts/mysql-test {tests}
+Limits, and what it does to memory, disk and recovery.  Its tests: `scripts/mysql-test {tests}`
 
-## Is it safe?
-
-What it does to locks, memory, recovery and the format of the data.
-
-## To leave it out, and to go back
+## To turn it off, and to go back
 
     make PATCHES="..."                  # any list without {name}
 '''
