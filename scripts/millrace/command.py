@@ -50,11 +50,20 @@ def _open_outputs():
             setattr(sys, stream, os.fdopen(number_of, 'w', encoding='utf-8'))
 
 
-def _fault_of(error):
-    """The Failure of an OSError: the file, what is wrong with it, and what may mend it."""
-    if not error.filename:
-        return Failure(str(error))
-    file = Path(os.fsdecode(error.filename))
+def _failure_of(error):
+    """The Failure that tells of an exception: the thing, the cause, and what may mend it."""
+    if isinstance(error, UnicodeDecodeError):
+        where = error.object[:error.start].count(b'\n') + 1
+        text = error.object.splitlines()[where - 1:where] or [b'']
+        return Failure(f'a file is not UTF-8: its line {where} is {text[0][:60]!r}',
+                       'git status names the files that have changed')
+    if isinstance(error, subprocess.CalledProcessError):
+        text = error.stderr or ''
+        text = text.decode(errors='replace') if isinstance(text, bytes) else text
+        return Failure(str(error), *text.splitlines()[-8:])
+    if isinstance(error, Failure) or not error.filename:
+        return error
+    file = Path(os.fsdecode(error.filename))        # missing, read-only, ...
     mend = ''
     if file.is_relative_to(TOP) and isinstance(error, (FileNotFoundError, IsADirectoryError)):
         mend = f'if it is a file of the checkout: git checkout {file.relative_to(TOP)}'
@@ -80,27 +89,9 @@ def run_command(name, main, argv=None):
     except BrokenPipeError:                             # as in `... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 128 + signal.SIGPIPE
-    except Failure as error:
+    except (Failure, OSError, UnicodeDecodeError, subprocess.CalledProcessError) as error:
         sys.stdout.flush()
-        print(f'{name}: error: {error}', file=sys.stderr)
-        status = 1
-    except OSError as error:                            # a file that is missing, read-only, ...
-        sys.stdout.flush()
-        print(f'{name}: error: {_fault_of(error)}', file=sys.stderr)
-        status = 1
-    except UnicodeDecodeError as error:
-        sys.stdout.flush()
-        where = error.object[:error.start].count(b'\n') + 1
-        text = error.object.splitlines()[where - 1:where] or [b'']
-        print(f'{name}: error: ' + str(Failure(
-            f'a file is not UTF-8: its line {where} is {text[0][:60]!r}',
-            'git status names the files that have changed')), file=sys.stderr)
-        status = 1
-    except subprocess.CalledProcessError as error:
-        sys.stdout.flush()
-        text = error.stderr or ''
-        lines = (text.decode(errors='replace') if isinstance(text, bytes) else text).splitlines()
-        print(f'{name}: error: {Failure(str(error), *lines[-8:])}', file=sys.stderr)
+        print(f'{name}: error: {_failure_of(error)}', file=sys.stderr)
         status = 1
     except KeyboardInterrupt:
         print(f'{name}: interrupted', file=sys.stderr)

@@ -48,11 +48,6 @@ class Context:
     cache: Path             # where downloads are kept
     tarball_file: Path      # upstream's tarball in the cache
 
-    @property
-    def epoch(self):
-        """The date as seconds since 1970."""
-        return self.source_date_epoch
-
     def at(self, place):
         """The same build with work/<tree>/<place> as its place of work."""
         work = TOP / 'work' / self.tree / place

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from millrace.command import run_command
+from millrace.command import environment, run_command
 from millrace.context import resolve
 from millrace.errors import Failure
 
@@ -150,13 +150,11 @@ def write_diff(edited, source, target):
                     shutil.copy2(file, copy, follow_symlinks=False)
         for side in 'ab':
             Path(scratch, side).mkdir(exist_ok=True)
-        environ = {name: value for name, value in os.environ.items()
-                   if not name.startswith('GIT_')}
         done = subprocess.run(
             ['git', 'diff', '--no-index', '--no-prefix', '--no-renames', '--no-color',
              '--no-ext-diff', '--binary', 'a', 'b'], cwd=scratch, capture_output=True, check=False,
-            env={**environ, 'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_CONFIG_NOSYSTEM': '1',
-                 'GIT_CEILING_DIRECTORIES': scratch})
+            env=environment(GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM=1,
+                            GIT_CEILING_DIRECTORIES=scratch))
         target.write_bytes(done.stdout)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 
 from millrace import TOP
+from millrace.patches.tables import table
 from millrace.prove.record import verdicts
 from millrace.upstream.pins import trees
 from millrace_bench.measure.stats import comparisons as comparisons_of
@@ -28,13 +29,6 @@ and MiB, more for the others. *no difference shown*: the interval includes 1.
 - [proofs/](proofs/), [suites/](suites/): the records behind the first two tables of each tree
 - Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`
 '''
-
-
-def table(columns, rows):
-    """A table of Markdown; a column whose name ends in ':' is aligned to the right."""
-    rule = ['---:' if name.endswith(':') else '---' for name in columns]
-    return '\n'.join('| ' + ' | '.join(row) + ' |' for row in
-                     [[name.rstrip(':') for name in columns], rule, *rows])
 
 
 def ratio(compared):

@@ -22,9 +22,10 @@ MEND = 'make tables'
 
 
 def table(columns, rows):
-    """A table of Markdown."""
-    return '\n'.join('| ' + ' | '.join(row) + ' |'
-                     for row in [columns, ['---'] * len(columns), *rows])
+    """A table of Markdown; a column whose name ends in ':' is aligned to the right."""
+    rule = ['---:' if name.endswith(':') else '---' for name in columns]
+    return '\n'.join('| ' + ' | '.join(row) + ' |' for row in
+                     [[name.rstrip(':') for name in columns], rule, *rows])
 
 
 def read(name):
