@@ -12,7 +12,7 @@ from conftest import TOP
 from millrace.errors import Failure
 from millrace_bench import keep
 from millrace_bench.measure import result, stats
-from millrace_bench.report import evidence, headline, sets
+from millrace_bench.report import evidence, headline, overview, sets
 from millrace_bench.report import format as text_of
 from millrace_bench.report.sets import ResultSet
 from pages import sample
@@ -199,21 +199,116 @@ def few(tmp_path, monkeypatch):
                          ('10.11-scan+without', ('without:google-io', 'millrace'))):
         sample.write(tmp_path / name, suite=name[6:10], builds=builds, seconds=1)
     sample.change(tmp_path / '10.11-oltp', slow)
-    monkeypatch.setattr(evidence, 'KEPT', tmp_path)
-    monkeypatch.setattr(evidence, 'verdicts', lambda tree: {'google-io': {'tests': 'yes'}})
+    for module in (evidence, overview):
+        monkeypatch.setattr(module, 'KEPT', tmp_path)
+    monkeypatch.setattr(overview, 'verdicts', lambda tree: {'google-io': {'tests': 'yes'}})
     return tmp_path
 
 
-def test_the_overview(few):
-    text = evidence.overview()
-    assert re.search(r'\(sets/10.11-oltp/\) \| read-write, 16 clients \| transactions/s \| '
+def page(name):
+    """A page of test-results/, made anew."""
+    return overview.pages()[TOP / 'test-results' / name]
+
+
+def test_the_list_of_the_kept_sets(few):
+    text = page('sets/README.md')
+    assert re.search(r'\(10.11-oltp/\) \| read-write, 16 clients \| transactions/s \| '
                      r'millrace / vanilla \| [\d.]+ \([\d.]+ – [\d.]+\) \| \w.* \| '
                      r'3,000 IOPS \|', text)
     assert text.count('**worse**') == 1 and '0.800 (0.700 – 0.900) | **worse**' in text
-    assert evidence.EVERYTHING in text and '| google-io | yes |' in text
     assert text.count('Invented CPU') == 1
-    for name in set(re.findall(r'\]\((suites/[^)]+)\)', text)):
-        assert (TOP / 'test-results' / name).is_file()
+
+
+def test_the_pages_of_test_results_link_what_is_there():
+    for file, text in overview.pages().items():
+        for link in set(re.findall(r'\]\(([^)#]+)', text)):
+            assert (file.parent / link).exists(), link
+    assert overview.EVERYTHING in page('README.md')
+
+
+def row_of(text, start):
+    """The cells of the only row of a text that begins so."""
+    [row] = [line for line in text.splitlines() if line.startswith(f'| {start}')]
+    return [cell.strip() for cell in row.split('|')[1:-1]]
+
+
+def test_a_screen_counts_every_case_and_names_each_loss(few):
+    def two_losses(data):
+        for case in data['cases']:
+            case['comparisons'][0].update(ratio=0.8, low=0.7, high=0.9, includes_one=False)
+    text = page('README.md')
+    cells = row_of(text, '[oltp](sets/10.11-oltp/)')
+    assert cells[1:6] == ['3,000 IOPS', 'millrace', '1', '0', '**1**']
+    assert cells[6] == '**read-only, 16 clients 0.800 (0.700 – 0.900)**'
+    assert cells[7].startswith('read-write, 16 clients 1.')
+    sample.change(few / '10.11-oltp', two_losses)
+    cells = row_of(page('README.md'), '[oltp](sets/10.11-oltp/)')
+    assert cells[3:6] == ['0', '0', '**2**'] and cells[6].count('0.800 (0.700 – 0.900)**') == 2
+    patch = row_of(text.partition('## 11.8')[0], 'google-io')
+    # alone beside vanilla in one set, left out in the other, two cases each
+    assert patch[1] == 'yes' and sum(map(int, re.findall(r'\d+(?=[* ])', patch[2])[:3])) == 4
+
+
+def test_a_screen_is_of_speed(few):
+    def half(data):
+        data['cases'][0]['better'] = 'lower'
+        data['cases'][0]['comparisons'][0].update(ratio=0.5, low=0.4, high=0.8,
+                                                  includes_one=False)
+    sample.change(few / '10.11-oltp', half)
+    assert row_of(page('README.md'), '[oltp]')[7] == 'read-write, 16 clients 2.000 (1.250 – 2.500)'
+
+
+def made_set(path, name, builds, date, cases=2):
+    """An invented set with a date and some of its cases."""
+    sample.write(path / name, suite='oltp', builds=builds, seconds=1)
+    sample.change(path / name, lambda data: data.update(date=f'{date}T00:00:00Z',
+                                                        cases=data['cases'][-cases:]))
+    return name
+
+
+@pytest.mark.parametrize('sets_there, expected', [
+    # the profile before the date, all cases before the date, the newest of what is left
+    ([(('vanilla', 'plain:millrace'), '2026-03-01', 2), (('vanilla', 'millrace'), '2026-01-01', 2),
+      (('vanilla', 'millrace'), '2026-02-01', 1)], 1),
+    ([(('vanilla', 'millrace'), '2026-01-01', 2), (('debian', 'millrace', 'vanilla'), '2026-02-01', 2)],
+     1),
+    ([(('vanilla', 'plain:millrace'), '2026-01-01', 2), (('vanilla', 'only:google-io'), '2026-02-01', 2),
+      (('debian', 'millrace'), '2026-03-01', 2)], 0),
+])
+def test_the_choice_of_a_screen(tmp_path, sets_there, expected):
+    names = [made_set(tmp_path, f'10.11-oltp+{number}', *facts)
+             for number, facts in enumerate(sets_there)]
+    for results in (sets.sets_in(tmp_path), sets.sets_in(tmp_path)[::-1]):
+        [(best, _)] = overview.chosen(results)
+        assert best.name == names[expected]
+
+
+def test_a_loss_stays_beside_a_later_measurement(few):
+    made_set(few, '10.11-oltp+again', ('vanilla', 'millrace'), '2026-12-01', cases=1)
+    loss = row_of(page('README.md'), '[oltp](sets/10.11-oltp/)')[6]
+    assert re.fullmatch(r'\*\*read-only, 16 clients 0.800 \(0.700 – 0.900\)\*\*, '
+                        r'again 1\.\d+ \([\d.]+ – [\d.]+\)', loss)
+
+
+def test_upstreams_suites_on_a_screen(few, tmp_path, monkeypatch):
+    def suite(passed, *failed):
+        return {'innodb': {'passed': passed, 'skipped': 1, 'failed': failed,
+                           'passed the second time': []}}
+    monkeypatch.setattr(overview, 'PLACE', tmp_path)
+    (tmp_path / 'suites').mkdir()
+    for name, record in (('debug', suite(10)), ('debug-libaio', suite(20, "innodb.x '4k'",
+                                                                      "innodb.x '8k'"))):
+        (tmp_path / f'suites/10.11-{name}.json').write_text(json.dumps(record))
+    assert row_of(overview.suites_summary('10.11'), 'debug') == [
+        'debug', 'libaio, own choice', '30', '2', '**innodb.x** (libaio)']
+    assert "**innodb.x '4k', innodb.x '8k'**" in overview.suites_of_tree('10.11')
+
+
+def test_a_tree_has_one_screen():
+    trees = re.split(r'^## ', page('README.md'), flags=re.MULTILINE)[1:]
+    assert trees
+    for tree in trees:
+        assert len(tree.rstrip().splitlines()) <= 45, tree.splitlines()[0]
 
 
 def header(name, *suites):
@@ -239,11 +334,10 @@ def test_the_tables_of_the_profile(few):
     assert text.count('millrace') == 1 and '(../../test-results/sets/10.11-oltp/)' in text
 
 
-def test_the_tables_name_every_kept_set(monkeypatch):
-    monkeypatch.setattr(evidence, 'verdicts', lambda tree: {})
-    text = evidence.overview()
+def test_the_list_names_every_kept_set():
+    text = page('sets/README.md')
     assert 'not compared: one round' in text
-    assert [name for name in KEPT if f'(sets/{name}/)' not in text] == []
+    assert [name for name in KEPT if f']({name}/)' not in text] == []
 
 
 def test_gains_are_turned_so_that_more_is_better():

@@ -1,34 +1,18 @@
-"""Tables of Markdown: what is proven and measured, for test-results/README.md and the pages.
+"""Tables of measurements in Markdown, for the pages of docs/.
 
-scripts/tables calls overview(), measured() and profile(), and puts their texts into the files.
+scripts/tables calls measured() and profile(), and puts their texts into the pages.  overview.py
+makes the pages of test-results/.
 """
-import json
 import re
 
 from millrace import TOP
 from millrace.patches.tables import table
-from millrace.prove.record import verdicts
-from millrace.upstream.pins import trees
 from millrace_bench.measure.stats import comparisons as comparisons_of
 from millrace_bench.report import format as text_of
 from millrace_bench.report.sets import KEPT, comparison, sets_in
 
-EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
 SERIES = ('millrace', 'plain:millrace')    # builds with all patches
 TRAINED, UNSEEN = ('oltp', 'tpcc'), ('unseen',)    # suites that show what a profile gains, costs
-INTRODUCTION = f'''# Proven and measured
-
-Written by `make tables`. Each table of measurements has the kept result sets, the newest of each
-suite, volume and choice of builds; [docs/measure.md](../docs/measure.md) has the method. A ratio
-is that of the build to the base, with its 95 % confidence interval. Less is better for seconds
-and MiB, more for the others. *no difference shown*: the interval includes 1.
-
-- [sets/](sets/): a directory each, with result.json (every figure), runs.csv.gz (every second
-  and the response times of every run) and log.gz; `make report` draws them
-- [notes/](notes/): records by hand, by date
-- [proofs/](proofs/), [suites/](suites/): the records behind the first two tables of each tree
-- Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`
-'''
 
 
 def ratio(compared):
@@ -37,7 +21,7 @@ def ratio(compared):
 
 
 def verdict(case, compared):
-    """What a comparison shows; a difference for the worse stands out."""
+    """The verdict of a comparison, in bold where a build is worse."""
     shown = text_of.verdict(compared, case['better'])
     return f'**{shown}**' if shown == 'worse' else shown
 
@@ -71,89 +55,17 @@ def beside_vanilla(result, builds):
     return compared
 
 
-def averages(result, case):
-    """The average of each build, of a case that has no comparison."""
-    values = {build: [run['value'] for run in case['runs'] if run['build'] == build]
-              for build in result.builds_of(case)}
-    return ', '.join(f'{build} {text_of.number(sum(runs) / len(runs))}'
-                     for build, runs in values.items())
-
-
-def sets_table(results):
-    """The comparisons of some result sets, a row each."""
-    rows = []
-    for result in results:
-        set_link = f'[{result.name}](sets/{result.name}/)'
-        for case, compared in comparisons(result):
-            rows.append([set_link, case['title'], text_of.measure(case['measure']),
-                         f'{compared["build"]} / {compared["base"]}', ratio(compared),
-                         verdict(case, compared), text_of.volume(result.data)])
-            set_link = ''       # once is enough
-        for case in result.data['cases']:
-            if not case['comparisons']:
-                rows.append([set_link, case['title'], text_of.measure(case['measure']),
-                             averages(result, case), '–', 'not compared: one round',
-                             text_of.volume(result.data)])
-                set_link = ''
-    return table(['set', 'case', 'measure', 'builds', 'ratio:', 'shows', 'volume'], rows)
-
-
-def proofs(tree):
-    """What is proven of each patch of a tree as it is now."""
-    proven = verdicts(tree)
-    columns = list(next(iter(proven.values()), {}))
-    return table(['patch', *columns], [[name, *(of[column] for column in columns)]
-                                       for name, of in proven.items()])
-
-
-def upstream_suites(tree):
-    """Upstream's test suites that ran with the series, a row for each kind of build."""
-    rows = []
-    for file in sorted((TOP / 'test-results/suites').glob(f'{tree}-*.json')):
-        suites = json.loads(file.read_text(encoding='utf-8'))
-        again = [name for suite in suites.values() for name in suite['passed the second time']]
-        failed = [name for suite in suites.values() for name in suite['failed']]
-        rows.append([f'[{file.stem.removeprefix(f"{tree}-")}](suites/{file.name})',
-                     ', '.join(f'{name} {suite["passed"]}' for name, suite in suites.items()),
-                     f'{sum(suite["skipped"] for suite in suites.values())}',
-                     ', '.join(again) or 'none',
-                     f'**{", ".join(failed)}**' if failed else 'none'])
-    return table(['build', 'suites, tests passed', 'skipped:', 'passed when run again',
-                  'failed'], rows)
-
-
-def machines(results):
-    """The machines of some result sets, each once."""
-    return list(dict.fromkeys(text_of.machine(result.data) for result in results))
-
-
-def of_tree(tree, results):
-    """The part of test-results/README.md about a tree."""
-    series = [result for result in results if result.usual]
-    parts = [result for result in results if not result.usual]
-    text = [f'## {tree}', '### Proven', proofs(tree), "### Upstream's suites",
-            upstream_suites(tree)]
-    if results:
-        text += ['### Measured', f'On {"; ".join(machines(results))}.']
-    if series:
-        text.append(sets_table(series))
-    if parts:
-        text += ['Single patches, left-out patches, and builds without the profile:',
-                 sets_table(parts)]
-    return '\n\n'.join(text)
-
-
-def overview():
-    """The text of test-results/README.md."""
-    results = sets_in(KEPT)
-    return '\n'.join([INTRODUCTION, '\n\n'.join(
-        of_tree(tree, [result for result in results if result.data['tree'] == tree])
-        for tree in trees())]) + '\n'
-
-
 def alone(build, patch):
     """Whether a build has a patch as its only one, or is the series without it."""
     return bool(re.fullmatch(rf'(plain:)?(only|without):{re.escape(patch)}', build))
+
+
+def builds_about(result, patch):
+    """The builds of a set whose comparisons are about a patch alone, or about leaving it out."""
+    builds = [build for build in result.builds if alone(build, patch)]
+    if builds and builds[0] == result.builds[0]:    # the base is without it
+        return result.builds[1:]
+    return builds
 
 
 def _rows(result, builds):
@@ -168,7 +80,7 @@ def _rows(result, builds):
 
 
 def _about(result):
-    """What a set measures: its tree, suite and limit."""
+    """The tree, suite and limit of a set."""
     return result.data['tree'], result.data['suite'], result.data['limit']
 
 
@@ -179,10 +91,7 @@ def measured(tree_names, header):
     results = [result for result in sets_in(KEPT) if result.data['tree'] in tree_names]
     rows = []
     for result in results:
-        builds = [build for build in result.builds if alone(build, header.name)]
-        if builds and builds[0] == result.builds[0]:    # the base is without it
-            builds = result.builds[1:]
-        if builds:
+        if builds := builds_about(result, header.name):
             rows += _rows(result, builds)
     for result in results:
         builds = [build for build in result.builds[1:] if build in SERIES]

@@ -1,9 +1,9 @@
-"""Writes the tables in README.md, docs/ and test-results/README.md.
+"""Writes the tables in README.md and docs/, and the pages of test-results/.
 
 They are made from the series, the patches' headers, what was proven of them
 (test-results/proofs) and measured (test-results/sets), and stand between lines such as
-<!-- patches --> and <!-- /patches -->; test-results/README.md and docs/headline.svg are made
-whole.
+<!-- patches --> and <!-- /patches -->; docs/headline.svg and the README.md of test-results/,
+test-results/sets/ and test-results/suites/ are made whole.
 """
 import functools
 import json
@@ -138,8 +138,8 @@ def made():
                 text = filled
         texts[file] = text
     if has_measurements():
-        from millrace_bench.report import evidence, headline as picture
-        texts[TOP / 'test-results/README.md'] = evidence.overview()
+        from millrace_bench.report import headline as picture, overview
+        texts |= overview.pages()
         texts[TOP / 'docs/headline.svg'] = picture.picture(picture.usual_sets())
     return texts, faults
 

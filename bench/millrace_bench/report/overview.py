@@ -1,0 +1,256 @@
+"""The pages of test-results/, in Markdown: README.md has a screen for each tree, sets/README.md
+every kept set, suites/README.md every run of upstream's suites.
+
+A screen is chosen by rule, never by figure: chosen() takes one set for each suite and volume, and
+case_summary() counts all its cases and names the slowest of them.
+"""
+import collections
+import json
+import re
+
+from millrace import TOP
+from millrace.patches.tables import table
+from millrace.prove.record import verdicts
+from millrace.upstream.pins import trees
+from millrace_bench.report import format as text_of
+from millrace_bench.report.evidence import (SERIES, beside_vanilla, builds_about, ratio, verdict)
+from millrace_bench.report.headline import gain
+from millrace_bench.report.sets import KEPT, comparison, sets_in
+
+PLACE = TOP / 'test-results'
+EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
+WRITTEN = 'Written by `make tables`.'
+INTRODUCTION = f'''# Proven and measured
+
+{WRITTEN} A screen for each tree; the full lists are in
+
+- [sets/](sets/README.md): every kept set with every ratio; each has result.json (every figure),
+  runs.csv.gz (every second and the response times of every run) and log.gz, and `make report`
+  draws it
+- [suites/](suites/README.md): every run of upstream's suites
+- [proofs/](proofs/): the record behind the first table of each tree
+- [notes/](notes/): records by hand, by date
+
+Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`.
+
+**Measured** has one set for each suite and volume: the one that compares the whole series with
+vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with
+the most cases; then the newest. Each case counts once, by its main measure. The slowest case is
+named, every other that is worse, and the fastest. *By itself* counts in the same way every case
+of a patch alone beside vanilla, or of the series beside the series without it.
+
+A ratio is one of speed, so **above 1 is faster**: the build over vanilla, or vanilla over the
+build for seconds and MiB. In brackets is its 95 % confidence interval;
+[docs/measure.md](../docs/measure.md) has the method. *no difference*: the interval includes 1.
+*again*: the same case, measured later.
+'''
+SETS = f'''# The kept sets
+
+{WRITTEN} A row for each comparison: the newest set of each suite, volume and choice of builds.
+A ratio is that of the build to the base, with its 95 % confidence interval. Less is better for
+seconds and MiB, more for the others. *no difference shown*: the interval includes 1.
+[The method](../../docs/measure.md); [one screen a tree](../README.md).
+'''
+SUITES = f'''# Upstream's suites
+
+{WRITTEN} Each run is one of `scripts/upstream-suites`, with the whole series
+([how](../../docs/prove.md#upstreams-suites)). The name of a build ends in the kind of
+asynchronous I/O, unless that is the server's own choice. [One screen a tree](../README.md).
+'''
+
+
+def series_build(result):
+    """The build of a set with all patches, the one with the profile first; None where it has none
+    or no vanilla to compare it with."""
+    return next((build for build in SERIES
+                 if {build, 'vanilla'} <= set(result.builds)), None)
+
+
+def _rank(result):
+    """The order in which sets of the same suite and volume are chosen, the last one first."""
+    return series_build(result) == SERIES[0], len(result.data['cases']), result.data['date']
+
+
+def chosen(results):
+    """The sets of a tree's screen, and for each the later ones of the same suite, volume and
+    build: [(set, [later set])]."""
+    groups = collections.defaultdict(list)
+    for result in results:
+        if series_build(result):
+            groups[result.data['suite'], result.data['limit']['iops']].append(result)
+    screen = []
+    for group in groups.values():
+        best = max(group, key=_rank)
+        screen.append((best, [other for other in group if other.data['date'] > best.data['date']
+                              and series_build(other) == series_build(best)]))
+    return screen
+
+
+def speed(case, compared):
+    """A comparison as a ratio of speed with its interval: '1.034 (1.012 – 1.056)'."""
+    fast, low, high = map(text_of.ratio, gain(compared, case['better']))
+    return f'{fast} ({low} – {high})'
+
+
+def _again(case, build, later):
+    """What later sets say of the same case: ', again 1.034 (1.012 – 1.056)'."""
+    return ''.join(f', again {speed(other, compared)}' for result in later
+                   for other, compared in beside_vanilla(result, [build])
+                   if other['name'] == case['name'])
+
+
+def case_summary(compared, later=()):
+    """The cells of some comparisons, [(title, case, comparison)]: how many are better, without
+    a difference and worse; the slowest case with all that are worse; the fastest case."""
+    ordered = sorted(compared, key=lambda each: gain(each[2], each[1]['better']))
+    shown = [text_of.verdict(one, case['better']) for _, case, one in ordered]
+    slow = [f'**{title} {speed(case, one)}**{_again(case, one["build"], later)}'
+            for (title, case, one), verdict_of in zip(ordered, shown) if verdict_of == 'worse']
+    texts = [f'{title} {speed(case, one)}' for title, case, one in ordered]
+    if ordered and shown[0] != 'worse':
+        slow.insert(0, texts[0])
+    count = collections.Counter(shown)
+    worse = count['worse']
+    return [f'{count["better"]}', f'{count["no difference shown"]}',
+            f'**{worse}**' if worse else '0', '; '.join(slow),
+            texts[-1] if len(texts) > 1 else '–']
+
+
+def averages(result, case):
+    """The average of each build, of a case that has no comparison."""
+    values = {build: [run['value'] for run in case['runs'] if run['build'] == build]
+              for build in result.builds_of(case)}
+    return ', '.join(f'{build} {text_of.number(sum(runs) / len(runs))}'
+                     for build, runs in values.items())
+
+
+def measured_table(results):
+    """The table of measurements of a tree's screen."""
+    rows = []
+    for result, later in chosen(results):
+        build = series_build(result)
+        compared = [(case['title'], case, one) for case, one in beside_vanilla(result, [build])]
+        cells = case_summary(compared, later) if compared else \
+            ['–', '–', '–', '; '.join(f'{averages(result, case)} {case["measure"]}, not compared: '
+                                      'one round' for case in result.data['cases']), '–']
+        rows.append([f'[{result.data["suite"]}](sets/{result.name}/)',
+                     text_of.volume(result.data), build, *cells])
+    return table(['suite', 'volume', 'build', 'better:', 'no difference:', 'worse:',
+                  'slowest case, and all that are worse', 'fastest case'], rows)
+
+
+def by_itself(patch, results):
+    """The cell of a patch: its cases alone and left out, in numbers, and those that are worse."""
+    compared = [(f'{result.data["suite"]}: {case["title"]}', case, one) for result in results
+                if (builds := builds_about(result, patch))
+                for case, one in beside_vanilla(result, builds)]
+    if not compared:
+        return 'not measured'
+    better, same, worse, slow, _ = case_summary(compared)
+    text = f'{better} better, {same} no difference, {worse} worse'
+    return text if worse == '0' else f'{text}: {slow}'
+
+
+def proofs(tree, results):
+    """The table of a tree's patches: what is proven of each, and how it measures by itself."""
+    proven = verdicts(tree)
+    columns = list(next(iter(proven.values()), {}))
+    return table(['patch', *columns, 'by itself'],
+                 [[name, *(of[column] for column in columns), by_itself(name, results)]
+                  for name, of in proven.items()])
+
+
+def suite_runs(tree):
+    """{file: {suite: its record}} of the runs of upstream's suites with a tree."""
+    return {file: json.loads(file.read_text(encoding='utf-8'))
+            for file in sorted((PLACE / 'suites').glob(f'{tree}-*.json'))}
+
+
+def suites_summary(tree):
+    """Upstream's suites with a tree, a row for each kind of server."""
+    kinds = {}
+    for file, suites in suite_runs(tree).items():
+        kind, _, way = file.stem.removeprefix(f'{tree}-').partition('-')
+        row = kinds.setdefault(kind, {'ways': [], 'passed': 0, 'skipped': 0, 'failed': {}})
+        row['ways'].append(way or 'own choice')
+        for suite in suites.values():
+            row['passed'] += suite['passed']
+            row['skipped'] += suite['skipped']
+            for name in suite['failed']:    # "innodb.x '4k'" is innodb.x with one page size
+                row['failed'].setdefault(name.partition(' ')[0], {})[row['ways'][-1]] = None
+    rows = [[kind, ', '.join(row['ways']), f'{row["passed"]:,}', f'{row["skipped"]:,}',
+             '; '.join(f'**{name}** ({", ".join(ways)})' for name, ways in row['failed'].items())
+             or 'none'] for kind, row in kinds.items()]
+    return table(['server', 'asynchronous I/O', 'passed, all runs:', 'skipped:', 'failed'],
+                 rows)
+
+
+def machines(results):
+    """The machines of some result sets, each once."""
+    return '; '.join(dict.fromkeys(text_of.machine(result.data) for result in results))
+
+
+def screen(tree, results):
+    """The part of test-results/README.md about a tree."""
+    text = [f'## {tree}', '### Proven', proofs(tree, results), "### Upstream's suites",
+            suites_summary(tree)]
+    if results:
+        text += ['### Measured', f'On {machines(results)}.', measured_table(results)]
+    return '\n\n'.join(text)
+
+
+def sets_table(results):
+    """Every comparison of some result sets, a row each."""
+    rows = []
+    for result in results:
+        set_link = f'[{result.name}]({result.name}/)'
+        for case in result.data['cases']:
+            start = [case['title'], text_of.measure(case['measure'])]
+            made = [[f'{one["build"]} / {one["base"]}', ratio(one), verdict(case, one)]
+                    for build in result.builds[1:] if (one := comparison(case, build))]
+            if not case['comparisons']:
+                made = [[averages(result, case), '–', 'not compared: one round']]
+            for cells in made:
+                rows.append([set_link, *start, *cells, text_of.volume(result.data)])
+                set_link = ''       # once is enough
+    return table(['set', 'case', 'measure', 'builds', 'ratio:', 'shows', 'volume'], rows)
+
+
+def sets_of_tree(tree, results):
+    """The part of test-results/sets/README.md about a tree."""
+    text = [f'## {tree}', f'On {machines(results)}.']
+    for title, rows in (('### The whole series', [one for one in results if one.usual]),
+                        ('### Single patches, left-out patches, builds without the profile',
+                         [one for one in results if not one.usual])):
+        if rows:
+            text += [title, sets_table(rows)]
+    return '\n\n'.join(text)
+
+
+def suites_of_tree(tree):
+    """The part of test-results/suites/README.md about a tree."""
+    rows = []
+    for file, suites in suite_runs(tree).items():
+        again = [name for suite in suites.values() for name in suite['passed the second time']]
+        failed = [name for suite in suites.values() for name in suite['failed']]
+        rows.append([f'[{file.stem.removeprefix(f"{tree}-")}]({file.name})',
+                     ', '.join(f'{name} {suite["passed"]}' for name, suite in suites.items()),
+                     f'{sum(suite["skipped"] for suite in suites.values())}',
+                     ', '.join(again) or 'none',
+                     f'**{", ".join(failed)}**' if failed else 'none'])
+    return f'## {tree}\n\n' + table(['build', 'suites, tests passed', 'skipped:',
+                                     'passed when run again', 'failed'], rows)
+
+
+def pages():
+    """{file: text} of the pages of test-results/."""
+    kept, of_tree = sets_in(KEPT), {}
+    for tree in trees():
+        of_tree[tree] = [result for result in kept if result.data['tree'] == tree]
+    parts = {
+        'README.md': (INTRODUCTION, [screen(tree, sets) for tree, sets in of_tree.items()]),
+        'sets/README.md': (SETS, [sets_of_tree(tree, sets)
+                                  for tree, sets in of_tree.items() if sets]),
+        'suites/README.md': (SUITES, [suites_of_tree(tree) for tree in of_tree])}
+    return {PLACE / name: '\n'.join([begin, '\n\n'.join(texts)]) + '\n'
+            for name, (begin, texts) in parts.items()}
