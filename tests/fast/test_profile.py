@@ -537,9 +537,3 @@ def test_a_patch_names_workloads_that_there_are():
         for name in series.names(tree):
             trained_by = header.read_header(series.patch_file(tree, name)).trained_by
             assert set(trained_by) <= names, f'{tree}: {name}: Train'
-
-
-def test_the_documentation_names_every_workload():
-    text = (TOP / 'docs/design/profile.md').read_text()
-    assert not [workload.name for workload in workloads.WORKLOADS
-                if f'`{workload.name}`' not in text]
