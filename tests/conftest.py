@@ -1,4 +1,4 @@
-"""What the tests share: the checkout, copies of it to break, and running its commands."""
+"""Shared by the tests: the checkout, copies of it to break, and running its commands."""
 import os
 import shutil
 import signal

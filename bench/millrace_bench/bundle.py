@@ -142,8 +142,9 @@ def make(tree, chosen, directory):
 def main(argv):
     """Makes or fetches the builds, and packs them."""
     options = parser('bench/bundle', __doc__)
-    options.add_argument('--builds', default='vanilla millrace')
-    options.add_argument('--tree')
+    options.add_argument('--builds', default='vanilla millrace',
+                         help='names of builds, the base first; default: %(default)s')
+    options.add_argument('--tree', help='release tree; default: that of trees/default')
     asked = options.parse_args(argv)
     tree = asked.tree or default_tree()
     chosen = [builds.resolve(name, tree, run.WORK) for name in asked.builds.split()]

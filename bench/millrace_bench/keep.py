@@ -47,8 +47,9 @@ def keep(path, name=None, sets=KEPT):
 def main(argv):
     """Keeps a set."""
     options = parser('bench/keep', __doc__)
-    options.add_argument('set', type=Path, metavar='SET')
-    options.add_argument('--as', dest='name', metavar='NAME')
+    options.add_argument('set', type=Path, metavar='SET', help='the result set')
+    options.add_argument('--as', dest='name', metavar='NAME',
+                         help='its name; default: from tree, suite, limit and builds')
     asked = options.parse_args(argv)
     place = keep(asked.set, asked.name)
     print(f'{os.path.relpath(place)}: kept\nbring the pages up to date: make tables')

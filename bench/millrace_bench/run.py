@@ -27,15 +27,23 @@ WORK = TOP / 'work/bench'
 def arguments(argv):
     """The options of the command."""
     options = parser('bench/run', __doc__)
-    options.add_argument('--suite', choices=suites.NAMES, default='short')
-    options.add_argument('--builds', default='vanilla millrace')
-    options.add_argument('--tree')
-    options.add_argument('--iops', type=number(int, 100))
-    options.add_argument('--rounds', type=number(int, 1), default=0)
-    options.add_argument('--seconds', type=number(int, 1))
-    options.add_argument('--size', type=number(float, 0.001), default=1)
-    options.add_argument('--data', type=Path, default=WORK)
-    options.add_argument('--results', type=Path, default=TOP / 'test-results/new')
+    options.add_argument('--suite', choices=suites.NAMES, default='short',
+                         help='default: %(default)s')
+    options.add_argument('--builds', default='vanilla millrace',
+                         help='names of builds, the base first; default: %(default)s')
+    options.add_argument('--tree', help='release tree; default: that of trees/default')
+    options.add_argument('--iops', type=number(int, 100), metavar='N',
+                         help='hold the disk to N reads and N writes a second')
+    options.add_argument('--rounds', type=number(int, 1), default=0, metavar='N',
+                         help="number of rounds; default: the suite's own")
+    options.add_argument('--seconds', type=number(int, 1), metavar='N',
+                         help="length of a run; default: the suite's own")
+    options.add_argument('--size', type=number(float, 0.001), default=1, metavar='X',
+                         help='X times the usual amount of data')
+    options.add_argument('--data', type=Path, default=WORK, metavar='DIR',
+                         help='directory on the disk that is measured; default: work/bench')
+    options.add_argument('--results', type=Path, default=TOP / 'test-results/new', metavar='DIR',
+                         help='directory for the result set; default: test-results/new')
     return options.parse_args(argv)
 
 

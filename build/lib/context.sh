@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every step of the road begins with:
+# The beginning of every step of the road:
 #
 #     . "$(dirname -- "$0")/lib/context.sh" && context
 #

@@ -1,9 +1,9 @@
-"""How every command of the project fails, and how every check names a fault."""
+"""Failure, the error of every command, and Fault, a finding of a check."""
 from dataclasses import dataclass
 
 
 class Failure(Exception):
-    """What is wrong, then a line each for its cause and its mend; `lines` has them all."""
+    """An error: its text, then a line each for its cause and its mend, all in `lines`."""
 
     def __init__(self, what, *more):
         self.lines = [line for text in (what, *more) if text for line in str(text).splitlines()]

@@ -1,4 +1,4 @@
-"""Follows the output of a build and says how far it is.
+"""Follows the output of a build and prints its progress.
 
 Usage: build/lib/progress STEP [EVERY] < OUTPUT
 

@@ -1,4 +1,4 @@
-"""What a step of the road is made from: one hash that changes when any part of it does.
+"""The inputs of a step of the road, as one hash that changes with any of them.
 
 Usage: scripts/python -m millrace.inputs STEP...
 
@@ -28,7 +28,7 @@ def steps():
 
 
 def _files(path):
-    """A file, or every file of a directory, sorted; Failure where there is none."""
+    """A file, or every file of a directory, sorted.  Raises Failure if `path` is missing."""
     if path.is_dir() and not path.is_symlink():
         found = (os.path.join(directory, name) for directory, below, names in os.walk(path)
                  for name in [*names, *(name for name in below
@@ -42,7 +42,7 @@ def _files(path):
 
 
 def _file(path):
-    """What counts of a file: whether it is executable, or a link, and its content."""
+    """The state of a file: a link and its target, or its content and whether it is executable."""
     if os.path.islink(path):
         return f'link {os.readlink(path)}'
     with open(path, 'rb') as file:

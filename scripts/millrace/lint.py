@@ -103,7 +103,7 @@ def check_lengths(paths):
 
 
 def check_patches():
-    """The Faults of the series and of all patches, and of what is made from them."""
+    """The Faults of the series, of all patches, and of the generated tables and differences."""
     faults = list(dict.fromkeys(fault for tree in pins.trees() for fault in lint.check_tree(tree)))
     if faults:
         return faults

@@ -19,7 +19,7 @@ def duration(seconds):
 
 
 class Progress:
-    """Tells how far `what` is; it is called with (done, of) as often as anyone likes.
+    """Reports the progress of `what`; called with (done, of) any number of times.
 
     `bar` (default: whether `stream` is a terminal) rewrites one line; without it a line is
     printed every `every` seconds."""
@@ -49,7 +49,7 @@ class Progress:
         self.stream.flush()
 
     def clear(self):
-        """Takes the bar away, for what is printed next."""
+        """Removes the bar before other output."""
         if self.bar:
             self.write('\r\033[K')
 

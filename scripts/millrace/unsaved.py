@@ -36,7 +36,7 @@ def is_left(path):
 
 
 def state(file):
-    """What counts of a file: its kind, whether it is executable, its content; None for none."""
+    """The state of a file: its kind, whether it is executable, its content; None if missing."""
     try:
         mode = os.lstat(file).st_mode
         if stat.S_ISLNK(mode):
@@ -57,8 +57,8 @@ class Expected:
         self.applied = applied.read_text(encoding='utf-8').split() if applied.exists() else []
 
     def find(self, paths):
-        """{path: [a place where it is as it should be]}: more than one where a patch has
-        changed since it was applied."""
+        """{path: [a place with its expected content]}: several places where a patch has changed
+        since it was applied."""
         holders = {path: self._holder(path) for path in paths}
         places = {holder: self._places(holder, [path for path in paths
                                                 if holders[path] == holder])
@@ -66,7 +66,7 @@ class Expected:
         return {path: [place / path for place in places[holders[path]]] for path in paths}
 
     def _holder(self, path):
-        """What says how a file should be: the last applied patch that has it, or upstream."""
+        """The owner of a file: the last applied patch that has it, or upstream."""
         if path.startswith('debian/') and self._debian().is_dir():
             return 'debian'
         for patch in reversed(self.applied):
@@ -159,7 +159,7 @@ def write_diff(edited, source, target):
 
 
 def put_back(right, file):
-    """Makes a file what it should be, with a new time, so that ninja compiles it again."""
+    """Restores a file, with a new time, so that ninja compiles it again."""
     if os.path.lexists(file):
         file.unlink()
     if os.path.lexists(right):
@@ -168,7 +168,7 @@ def put_back(right, file):
 
 
 def main(argv):
-    """Prints the edited ones of the files that standard input lists, or drops the edits."""
+    """Prints which files of the list on standard input are edited, or drops the edits."""
     context = resolve()
     paths = sys.stdin.read().splitlines()
     with tempfile.TemporaryDirectory() as scratch:

@@ -18,7 +18,7 @@ def source_of(checkout, subset='all'):
 
 
 def run_quilt(source, *words):
-    """What quilt prints in a patched source, called as a developer calls it."""
+    """The output of quilt in a patched source, called as a developer calls it."""
     return subprocess.run(['quilt', '--quiltrc', '-', *words], cwd=source, text=True, check=True,
                           capture_output=True, env={**os.environ, 'QUILT_DIFF_OPTS': '-p'}).stdout
 

@@ -36,7 +36,7 @@ def patch(checkout, name):
 
 
 def run(checkout, *command, **options):
-    """What a command prints; it must succeed."""
+    """The output of a command, which must succeed."""
     status, text = checkout.run(*command, **{'TREE': 'tiny', **options})
     assert status == 0, text
     return text

@@ -101,7 +101,7 @@ def take(checkout, content, name='0001-Dump-Words.patch', **variables):
 
 
 def git(tree, *words):
-    """What a git command prints."""
+    """The output of a git command."""
     return subprocess.run(['git', '-c', 'user.name=A', '-c', 'user.email=a@example.org', *words],
                           cwd=tree, check=True, text=True, capture_output=True,
                           env=environment()).stdout

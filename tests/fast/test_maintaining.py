@@ -48,7 +48,7 @@ for path in sys.argv[1:]:
 
 
 def git(checkout, *words):
-    """What git prints in a checkout."""
+    """The output of git in a checkout."""
     return subprocess.run(['git', *words], cwd=checkout.path, check=True, text=True,
                           stdout=subprocess.PIPE, env=environment()).stdout
 

@@ -208,7 +208,7 @@ def test_a_reader_keeps_its_view_for_two_of_three_hours():
 
 
 def test_the_accounting_of_mutexes():
-    """What happened between two snapshots, by page and by transaction."""
+    """The difference of two snapshots, by page and by transaction."""
     def shot(pages, ahead, **mutexes):
         return contention.Snapshot(mutexes, {'innodb_pages_read': pages,
                                              'innodb_buffer_pool_read_ahead': ahead})

@@ -25,7 +25,7 @@ FAULTS = {
 
 
 def check(tmp_path, *defines):
-    """What the checker that spin makes of the model prints, after all states or a fault."""
+    """The output of the checker that spin makes of the model, after all states or a fault."""
     if not shutil.which('spin'):
         pytest.skip('there is no spin: build/setup tests')
     subprocess.run(['spin', '-a', *(f'-D{define}' for define in defines), str(MODEL)],

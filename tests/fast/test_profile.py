@@ -100,7 +100,7 @@ class Small:
             (path / name).write_text(text)
 
     def launcher(self, builddir, *profiles, **environment):
-        """What with-profile prints, and what it says."""
+        """The output and the messages of with-profile."""
         done = subprocess.run([COMPILER / 'with-profile', builddir, *profiles], cwd=self.path,
                               text=True, capture_output=True, check=False,
                               env={**os.environ, 'PROFILE': '', 'MILLRACE_LAUNCHER': '',
@@ -148,7 +148,7 @@ def trained(tmp_path_factory):
 
 
 def dumped(file, *arguments):
-    """What objdump says of an object, without its directory."""
+    """The output of objdump for an object, without its directory."""
     return subprocess.run(['objdump', *arguments, file.name], cwd=file.parent, text=True,
                           capture_output=True, check=True).stdout
 

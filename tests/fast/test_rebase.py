@@ -304,7 +304,7 @@ def test_edits_where_nothing_is_in_conflict_any_more(release):
 
 
 def test_a_tree_whose_file_changes_meanwhile(release):
-    """What is not the release's own in it stays as it is when the rebase is done."""
+    """A rebase keeps the lines of the tree's file that are not about the release."""
     release.series('conflict')
     release.next()
     assert release.rebase()[0] != 0

@@ -258,6 +258,14 @@ def test_a_screen_is_of_speed(few):
     assert row_of(page('README.md'), '[oltp]')[7] == 'read-write, 16 clients 2.000 (1.250 – 2.500)'
 
 
+def test_a_screen_names_a_case_that_is_not_compared(few):
+    sample.change(few / '10.11-oltp', lambda data: data['cases'][0].update(comparisons=[]))
+    cells = row_of(page('README.md'), '[oltp]')
+    assert cells[3:6] == ['0', '0', '**1**'] and cells[6].startswith('**read-only, 16 clients 0.8')
+    assert re.search(r'; read-write, 16 clients: vanilla \d+.*, millrace .* transactions/s, '
+                     r'not compared$', cells[6]), cells[6]
+
+
 def made_set(path, name, builds, date, cases=2):
     """An invented set with a date and some of its cases."""
     sample.write(path / name, suite='oltp', builds=builds, seconds=1)
@@ -266,13 +274,14 @@ def made_set(path, name, builds, date, cases=2):
     return name
 
 
+PROFILED, PLAIN = ('vanilla', 'millrace'), ('vanilla', 'plain:millrace')
+
+
 @pytest.mark.parametrize('sets_there, expected', [
     # the profile before the date, all cases before the date, the newest of what is left
-    ([(('vanilla', 'plain:millrace'), '2026-03-01', 2), (('vanilla', 'millrace'), '2026-01-01', 2),
-      (('vanilla', 'millrace'), '2026-02-01', 1)], 1),
-    ([(('vanilla', 'millrace'), '2026-01-01', 2), (('debian', 'millrace', 'vanilla'), '2026-02-01', 2)],
-     1),
-    ([(('vanilla', 'plain:millrace'), '2026-01-01', 2), (('vanilla', 'only:google-io'), '2026-02-01', 2),
+    ([(PLAIN, '2026-03-01', 2), (PROFILED, '2026-01-01', 2), (PROFILED, '2026-02-01', 1)], 1),
+    ([(PROFILED, '2026-01-01', 2), (('debian', 'millrace', 'vanilla'), '2026-02-01', 2)], 1),
+    ([(PLAIN, '2026-01-01', 2), (('vanilla', 'only:google-io'), '2026-02-01', 2),
       (('debian', 'millrace'), '2026-03-01', 2)], 0),
 ])
 def test_the_choice_of_a_screen(tmp_path, sets_there, expected):

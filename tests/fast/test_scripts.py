@@ -35,6 +35,12 @@ def test_every_command_tells_its_usage(path):
     assert re.search(r'^exec .*python" -m [a-z_.]+ "\$@"$', text, re.MULTILINE), text
     done = subprocess.run([path, '--help'], text=True, capture_output=True, check=False)
     assert 'usage: ' in (done.stdout + done.stderr).lower()
+    # argparse puts the help of an option beside it, or into the next line
+    explained = re.findall(r'^  (?=[-\w])(.+)((?:\n {8,}.*)*)$',
+                           re.split(r'^(?=positional arguments:|options:)', done.stdout,
+                                    maxsplit=1, flags=re.MULTILINE)[-1], re.MULTILINE)
+    assert [line for line, more in explained
+            if not more and not re.search(r'\S {2,}\S', line)] == []
 
 
 def makefile():

@@ -38,7 +38,7 @@ It has patches.
 
 
 def run(*command, **options):
-    """What a command prints; it must succeed."""
+    """The output of a command, which must succeed."""
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, **options)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -15,7 +15,7 @@ HOME = TOP / 'work' / TREE / 'all' / 'run'
 
 
 def ask(line, query):
-    """What the client prints, started with the line that build/run printed."""
+    """The output of the client, started with the line that build/run printed."""
     return subprocess.run([*shlex.split(line), '-NBe', query], text=True, capture_output=True,
                           check=True).stdout.strip()
 

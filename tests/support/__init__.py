@@ -1,1 +1,1 @@
-"""What the tests share: checkouts to break, small upstreams, patches made of edits."""
+"""Shared by the tests: checkouts to break, small upstreams, patches made of edits."""

@@ -52,7 +52,7 @@ class Upstream:
         checkout.cache = path / 'cache'
 
     def run_gpg(self, *words):
-        """What gpg prints, with the archive's key."""
+        """The output of gpg, with the archive's key."""
         return subprocess.run([*self.gpg, *words], check=True, stdout=subprocess.PIPE,
                               text=True).stdout
 

@@ -1,4 +1,4 @@
-"""What a suite is made of, and what a case gets to work with."""
+"""The parts of a suite: its cases, its data, and the tools that a case works with."""
 from dataclasses import dataclass, field
 
 from millrace_bench.measure import machine, sysbench
@@ -93,7 +93,7 @@ class Timeline:
 
 
 class Context:
-    """What a case measures with: a data directory, and a way to start servers over it.
+    """The tools of a case: a data directory, and a way to start servers over it.
 
     `facts` were kept beside the data, `servers` are those that it has started."""
 

@@ -30,13 +30,13 @@ def commit():
 
 
 def set_name(date, tree, suite, iops):
-    """Name of a new result set, but for a number that tells those of one day apart."""
+    """The name of a new result set, without the number that several sets of a day get."""
     return f'{date}-{tree}-{suite}' + (f'-iops{iops}' if iops else '')
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured: a suite at a scale, on which builds, where and how often.
+    """The plan of a run: a suite at a scale, the builds, the place and the rounds.
 
     The first of the builds is the base; `work` is a directory on the measured disk, `results`
     the one that result sets are written into; `rounds` 0 is the suite's own number."""

@@ -142,11 +142,10 @@ class Server:
         return numbers
 
     def counts(self):
-        """What the server has used since it began.
+        """The resources that the server has used since its start.
 
-        Bytes read from and written to disks, seconds of CPU, those of them in its own code and
-        not in the kernel's, and, where they are counted, the disk requests of all servers of
-        this benchmark."""
+        Bytes read from and written to disks; seconds of CPU, in all and without the kernel's;
+        where they are counted, the disk requests of all servers of this benchmark."""
         process = Path('/proc', str(self.process.pid))
         try:
             moved = dict(line.split(': ') for line in (process / 'io').read_text().splitlines())

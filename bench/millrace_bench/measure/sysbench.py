@@ -24,7 +24,7 @@ _BUCKET = re.compile(r'^\s*(\d+\.\d+) \|\**\s+(\d+)\s*$')
 
 @dataclass
 class Result:
-    """What one run of sysbench has printed."""
+    """The output of one run of sysbench."""
     transactions: int
     seconds: float
     errors: int
@@ -47,7 +47,7 @@ class Result:
 
 
 def sum_results(results):
-    """Several runs, one after the other, as one Result; their intervals are numbered on."""
+    """Several runs in sequence as one Result; the seconds of their intervals go on counting."""
     histogram, processor, intervals = Counter(), Counter(), []
     for result in results:
         histogram.update(dict(result.histogram))

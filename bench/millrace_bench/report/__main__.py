@@ -16,8 +16,10 @@ from millrace_bench.report import headline
 def main(argv):
     """Draws."""
     options = parser('bench/report', __doc__)
-    options.add_argument('sets', nargs='*', type=Path, metavar='SET')
-    options.add_argument('--headline', action='store_true')
+    options.add_argument('sets', nargs='*', type=Path, metavar='SET',
+                         help='result sets; default: all of test-results/sets')
+    options.add_argument('--headline', action='store_true',
+                         help="draw the README's picture instead of pages")
     asked = options.parse_args(argv)
     if asked.headline:
         headline.write(paths=asked.sets)

@@ -59,14 +59,14 @@ def change(compared):
 
 
 def verdict(compared, better):
-    """What a comparison shows: 'better', 'worse' or 'no difference shown'."""
+    """The verdict of a comparison: 'better', 'worse' or 'no difference shown'."""
     if compared['includes_one']:
         return 'no difference shown'
     return 'better' if (compared['ratio'] > 1) == (better == 'higher') else 'worse'
 
 
 def subject(suite):
-    """What a suite measures, in a line; nothing for a suite that is no more."""
+    """The title of a suite; empty for one that was removed."""
     return SUITES[suite].title if suite in SUITES else ''
 
 

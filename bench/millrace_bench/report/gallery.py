@@ -1,4 +1,4 @@
-"""Which pictures a result set has, and in what order; each is drawn once."""
+"""The pictures of a result set, in order; each is drawn once."""
 from dataclasses import dataclass
 
 from millrace_bench.report import format as text_of

@@ -58,7 +58,7 @@ def claims(result):
 
 
 def row(result, axis):
-    """What the picture shows of a set: its label, dots and range, and losses as texts."""
+    """The row of a set: its label, dots and range, and losses as texts."""
     data, dots, losses = result.data, [], []
     for case, compared, (ratio, low, high) in claims(result):
         kind = KINDS[text_of.verdict(compared, case['better'])]

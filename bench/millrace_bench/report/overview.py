@@ -6,7 +6,6 @@ case_summary() counts all its cases and names the slowest of them.
 """
 import collections
 import json
-import re
 
 from millrace import TOP
 from millrace.patches.tables import table
@@ -42,7 +41,7 @@ of a patch alone beside vanilla, or of the series beside the series without it.
 A ratio is one of speed, so **above 1 is faster**: the build over vanilla, or vanilla over the
 build for seconds and MiB. In brackets is its 95 % confidence interval;
 [docs/measure.md](../docs/measure.md) has the method. *no difference*: the interval includes 1.
-*again*: the same case, measured later.
+*again*: the same case, measured later. *not compared*: one round, so no interval.
 '''
 SETS = f'''# The kept sets
 
@@ -93,7 +92,7 @@ def speed(case, compared):
 
 
 def _again(case, build, later):
-    """What later sets say of the same case: ', again 1.034 (1.012 – 1.056)'."""
+    """The ratios of the same case in later sets: ', again 1.034 (1.012 – 1.056)'."""
     return ''.join(f', again {speed(other, compared)}' for result in later
                    for other, compared in beside_vanilla(result, [build])
                    if other['name'] == case['name'])
@@ -130,9 +129,11 @@ def measured_table(results):
     for result, later in chosen(results):
         build = series_build(result)
         compared = [(case['title'], case, one) for case, one in beside_vanilla(result, [build])]
-        cells = case_summary(compared, later) if compared else \
-            ['–', '–', '–', '; '.join(f'{averages(result, case)} {case["measure"]}, not compared: '
-                                      'one round' for case in result.data['cases']), '–']
+        cells = case_summary(compared, later) if compared else ['–', '–', '–', '', '–']
+        named = [case['name'] for _, case, _ in compared]
+        alone = [f'{case["title"]}: {averages(result, case)} {case["measure"]}, not compared'
+                 for case in result.data['cases'] if case['name'] not in named]
+        cells[3] = '; '.join(filter(None, [cells[3], *alone]))
         rows.append([f'[{result.data["suite"]}](sets/{result.name}/)',
                      text_of.volume(result.data), build, *cells])
     return table(['suite', 'volume', 'build', 'better:', 'no difference:', 'worse:',

@@ -16,7 +16,7 @@ CROWD = 4            # from so many builds on, areas would only hide each other
 
 
 def foot(result, case=None):
-    """What was measured, when and on which machine."""
+    """The lines under a picture: suite, release, date and machine."""
     data = result.data
     what = f'{data["suite"]}, release {data["version"]}, {data["date"][:10]}'
     return [f'{what}, {text_of.rounds(case)}' if case else what,

@@ -25,7 +25,7 @@ def _validator():
 
 
 def faults(data):
-    """What is wrong with a result.json by bench/schema.json, as texts that name the place."""
+    """List the faults of a result.json by bench/schema.json, as texts that name the place."""
     return [f'{error.json_path}: {error.message[:200]}'
             for error in sorted(_validator().iter_errors(data), key=lambda error: error.json_path)]
 

@@ -34,7 +34,7 @@ HITS = """
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a server has counted so far: {mutex: (acquisitions, picoseconds)} and its status."""
+    """The counters of a server: {mutex: (acquisitions, picoseconds)} and its status."""
     mutexes: dict
     status: dict
 
@@ -74,7 +74,7 @@ def history(server):
 
 
 def accounting(before, after, last, transactions):
-    """The figures of what happened between two Snapshots, with the History at the end."""
+    """The figures between two Snapshots, with the History at the end."""
     pages, ahead = (after.status[name] - before.status[name]
                     for name in ('innodb_pages_read', 'innodb_buffer_pool_read_ahead'))
     divisor = max(1, pages)

@@ -1,4 +1,4 @@
-"""Crash recovery of one data directory, which a server left that was killed at a fixed amount of
+"""Crash recovery of one data directory, left by a server that was killed at a fixed amount of
 redo.
 
 Measures the time until a server over a copy of it accepts connections, with buffer pools of a
@@ -119,9 +119,9 @@ def _read_piece(piece):
 
 
 def read_once(data, redo_bytes):
-    """Seconds in which the device reads what no recovery can do without.
+    """Seconds in which the device reads the files that every recovery has to read.
 
-    That is so much of the log, and the tables, of which nearly all pages are changed.  None
+    These are `redo_bytes` of the log and the tables, of which nearly all pages are changed.  None
     where the file system cannot read without its cache."""
     files = [(data / 'ib_logfile0', redo_bytes),
              *((path, path.stat().st_size) for path in (data / 'bench').glob('*.ibd'))]

@@ -1,5 +1,5 @@
-"""Cold reads of a table larger than the buffer pool: what read-ahead and the size of requests
-are worth."""
+"""Cold reads of a table larger than the buffer pool, for the effect of read-ahead and of the
+size of requests."""
 import time
 
 from millrace_bench.measure import machine, sysbench

@@ -36,7 +36,7 @@ CONDITIONS = {
 
 
 def inconsistencies(connection):
-    """What breaks the conditions, as texts."""
+    """List the data that break the conditions, as texts."""
     warehouses, districts = (int(connection.query(f'SELECT COUNT(*) FROM {table}')[0][0])
                              for table in ('warehouse', 'district'))
     broken = []

@@ -43,7 +43,7 @@ class Tables(Data):
 
 
 class Slots(Data):
-    """That many prepared transactions: each has an undo segment of one page, and a slot."""
+    """Data with prepared transactions: each has an undo segment of one page, and a slot."""
 
     def __init__(self, number):
         self.number = number

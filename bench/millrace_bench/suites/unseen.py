@@ -1,7 +1,7 @@
-"""What no profile is trained on (train/workloads.py): sub-selects, window functions, JSON,
+"""Loads that no profile is trained on (train/workloads.py): sub-selects, window functions, JSON,
 full-text, spatial, views, and group commit with the binary log.
 
-Shows the cost of a profile where it says nothing."""
+Shows what a profile costs code that it does not know."""
 from millrace_bench.measure import sysbench
 from millrace_bench.measure.case import Case, Suite, measured
 from millrace_bench.measure.data import Data

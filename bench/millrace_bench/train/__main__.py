@@ -51,14 +51,20 @@ class Outcome:
 def arguments(argv):
     """The options of the command."""
     options = parser('bench/train', __doc__)
-    options.add_argument('--tree')
-    options.add_argument('--seconds', type=number(int, 1), default=SECONDS)
-    options.add_argument('--size', type=number(float, 0.001), default=1)
-    options.add_argument('--workloads', default='')
-    options.add_argument('--server', type=Path)
-    options.add_argument('--objects', type=Path)
-    options.add_argument('--check', type=Path)
-    options.add_argument('--list', action='store_true')
+    options.add_argument('--tree', help='release tree; default: that of trees/default')
+    options.add_argument('--seconds', type=number(int, 1), default=SECONDS, metavar='N',
+                         help='time of each workload; default: %(default)s')
+    options.add_argument('--size', type=number(float, 0.001), default=1, metavar='X',
+                         help='X times the usual amount of data')
+    options.add_argument('--workloads', default='', metavar='"A B"',
+                         help='names of workloads; default: all')
+    options.add_argument('--server', type=Path, metavar='DIR',
+                         help='unpacked server with counters; default: compile one')
+    options.add_argument('--objects', type=Path, metavar='DIR',
+                         help='build directory of that server, where it writes the counts')
+    options.add_argument('--check', type=Path, metavar='DIR',
+                         help='run the workloads on this unpacked server and count nothing')
+    options.add_argument('--list', action='store_true', help='list the workloads')
     asked = options.parse_args(argv)
     if bool(asked.server) != bool(asked.objects):
         options.error('--server and --objects belong together')

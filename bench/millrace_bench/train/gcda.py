@@ -1,4 +1,4 @@
-"""gcc's counts: what a counting server has left of each object (.gcda), made into one profile.
+"""gcc's counts: merges the files that a counting server leaves (.gcda) into one profile.
 
 gcov-tool of gcc 12 cannot do it: it fails over values whose number varies (an internal error in
 __gcov_topn_counter_op).  Try gcc 14's, of Debian 13, when a tree is built with that.  The format

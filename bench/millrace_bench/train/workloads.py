@@ -81,7 +81,7 @@ class Client(threading.Thread):
 
 
 class Training:
-    """What a workload's `run` gets: its server, how long and on how much.
+    """The argument of a workload's `run`: its server, its time and its scale.
 
     another(**options) is a context with a second server, of which nothing is counted."""
 
@@ -268,8 +268,7 @@ def _replication(training):
 
 
 def _recovery(training):
-    """The counts of the killed server are lost with it; those of the next one, which recovers,
-    count."""
+    """Counts the recovery alone: the counts of the killed server are lost with it."""
     training.sysbench('oltp_write_only')
     training.server.kill()
     training.server.start()

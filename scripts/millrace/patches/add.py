@@ -62,9 +62,9 @@ def fields(synopsis, tests):
 
 
 def settle(command, tree, name, text, synopsis, tests):
-    """Writes the patch, its page and its line in series, and names what is still to do.
+    """Writes the patch, its page and its line in series, and lists what is still to do.
 
-    `command` is the name of the command that does it."""
+    `command` is the name of the calling command."""
     target = series.patch_file(tree, name)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(diff.encode(text))

@@ -1,4 +1,4 @@
-"""Shows what the release trees have otherwise in a patch.
+"""Shows how a patch differs between the release trees.
 
 The first tree that has the patch is compared with each other one: which fields of the
 header, and file by file which hunks are the same (wherever they stand), which have other

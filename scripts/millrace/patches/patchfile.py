@@ -17,7 +17,7 @@ PLAIN = r'[A-Za-z0-9_.+,@%=#~:/-]'
 
 @dataclass(frozen=True)
 class Rule:
-    """What no line of a patch may be: where it is looked for, and how to mend it."""
+    """A pattern that no line of a patch may match: where to look, and how to mend it."""
     where: str      # 'all' lines, the lines 'between' the hunks, or the 'path' lines
     pattern: str
     fault: str

@@ -28,7 +28,7 @@ def trees_with(name):
 
 
 def depends(tree):
-    """{patch: the patches that its header says it needs}, for each patch of a tree."""
+    """{patch: the patches in Depends of its header}, for each patch of a tree."""
     return {name: read_header(patch_file(tree, name)).depends for name in names(tree)}
 
 
@@ -54,7 +54,7 @@ def check_closed(chosen, needs, mend):
 
 
 def closed_subsets(needs):
-    """Every subset that has all that its patches need, the empty one too.
+    """Every subset that is closed under Depends, the empty one too.
 
     Each stands after the subset without its last patch, which is closed as well:
     nothing that stands before a patch may need it.

@@ -1,7 +1,7 @@
 """Writes the tables in README.md and docs/, and the pages of test-results/.
 
-They are made from the series, the patches' headers, what was proven of them
-(test-results/proofs) and measured (test-results/sets), and stand between lines such as
+They are made from the series, the patches' headers, the proofs (test-results/proofs) and the
+measurements (test-results/sets, test-results/suites), and stand between lines such as
 <!-- patches --> and <!-- /patches -->; docs/headline.svg and the README.md of test-results/,
 test-results/sets/ and test-results/suites/ are made whole.
 """
@@ -98,7 +98,7 @@ def headline():
 
 
 def has_measurements():
-    """Whether the checkout has what was measured, which a copy of it may be without."""
+    """Whether the checkout has the measurements; a copy of it may lack them."""
     return (TOP / 'bench').is_dir() and (TOP / 'test-results/sets').is_dir()
 
 
@@ -115,7 +115,7 @@ def blocks():
 
 
 def fill(text, name, content):
-    """A text with another content of a block; None where it has no such block."""
+    """Replaces the content of a block in a text; None where the text has no such block."""
     made, count = re.subn(rf'(<!-- {name} -->\n).*?(<!-- /{name} -->)',
                           lambda match: f'{match[1]}{content().strip()}\n{match[2]}', text,
                           flags=re.DOTALL)

@@ -43,7 +43,7 @@ def lay(facts, state, directory):
 
 
 def telling(output):
-    """The lines of what patch prints that show why it failed."""
+    """The lines of patch's output that show why it failed."""
     lines = [line for line in output.splitlines() if 'succeeded' not in line] + ['']
     return [line for line, after in zip(lines, lines[1:])
             if not (line.startswith('patching file')

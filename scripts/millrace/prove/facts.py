@@ -1,8 +1,8 @@
-"""Facts that the proofs keep between runs, under the hash of what each was made from.
+"""Facts that the proofs keep between runs, each under the hash of its inputs.
 
 Two directories: `facts`, a small JSON file each, and `files`, contents under their SHA-256.
-A fact is never changed; where something it was made from is different, its key is.  An
-interrupted run leaves whole facts or none.
+A fact is never changed: other inputs have another key.  An interrupted run leaves whole facts or
+none.
 """
 import hashlib
 import json

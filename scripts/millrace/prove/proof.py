@@ -278,7 +278,7 @@ def compile_together(prepared, applied, compiled, report):
 
 
 def name_faults(prepared, outcomes, report):
-    """The faults of what did not compile, each in the smallest subset that shows it."""
+    """The faults of compilation, each in the smallest subset that shows it."""
     shown = {}
     for subset in sorted(outcomes, key=len):
         outcome = outcomes[subset]

@@ -40,7 +40,7 @@ def compiled(file):
 
 
 def keys(tree, sha256):
-    """{patch: {proof: the key of what it is about now}}, `sha256` the tarball's."""
+    """{patch: {proof: the key of its present inputs}}; `sha256` is the tarball's."""
     needs = series.depends(tree)
     patches = {name: read(series.patch_file(tree, name)) for name in needs}
     changes = {name: patch.change for name, patch in patches.items()}
@@ -82,8 +82,8 @@ def verdicts(tree):
 
 
 def update(tree, new, date):
-    """Takes new verdicts into the record, {patch: {proof: verdict}}, under this date; what
-    stays the same keeps its own."""
+    """Takes new verdicts into the record, {patch: {proof: verdict}}, under this date; an unchanged
+    verdict keeps its date."""
     known, made = load(tree), {}
     for name, proofs in keys(tree, pins.read(tree)['SHA256']).items():
         made[name] = {}

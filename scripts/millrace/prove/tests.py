@@ -46,13 +46,12 @@ def _run(build, state, tests, options, log, tell):
 def check_tests(build, patch, without, alone, logs, tell=lambda done, of: None):
     """Runs the tests of a patch without and with it: a list of faults, empty where proven.
 
-    `build` is a BuildTree, of a release build; `alone` the state with the patch and what
-    it needs, `without` the same but for the patch; `logs` the path of both logs without
-    its ending.
+    `build` is the BuildTree of a release build.  The state `alone` has the patch and what it
+    needs, `without` only what it needs.  `logs` is the path of both logs without its ending.
     """
     tests = for_release(patch.file)
     if not tests:
-        return ['all of its tests need a debug build: it needs one that a release build runs']
+        return ['all of its tests need a debug build; add one that a release build can run']
     key = digest('tests', build.context.sha256, toolchain(), tests,
                  *map(build.different, (without, alone)))
     if build.facts.get(key) is not None:

@@ -35,7 +35,8 @@ from millrace.upstream import pins, tarballs
 
 
 def resume(state, old):
-    """Begins a rebase of the series {name: text}, or goes on with it: what is carried."""
+    """Begins a rebase of the series {name: text}, or goes on with it; returns the patches that
+    are carried."""
     if state.begun:
         state.check_unchanged(old)
     else:
@@ -45,7 +46,7 @@ def resume(state, old):
 
 
 def keep(state, results, repository):
-    """Keeps what is carried.  Raises Failure at the first conflict, with its source to edit."""
+    """Keeps the carried patches.  Raises Failure at the first conflict and names its source."""
     stopped = next((result for result in results if result.state == 'conflict'), None)
     for result in results[:results.index(stopped) if stopped else None]:
         if not result.upstream:
@@ -59,7 +60,7 @@ def keep(state, results, repository):
 
 
 def install(state):
-    """Ends a rebase that is carried whole."""
+    """Ends a rebase in which every patch is carried."""
     state.install()
     say('rebase', f'patches/{state.tree} is for {state.version} now, and '
         f'trees/{state.tree}/pin.conf pins it; prove it: make prove')

@@ -1,4 +1,4 @@
-"""How each patch came through a rebase: its hunks, its conflicts, and the report of all."""
+"""The outcome of a rebase: the hunks and conflicts of each patch, and the report of all."""
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ MARKER = re.compile(r'\+(<{7}|>{7}|\|{7}) \S')
 
 @dataclass
 class Carried:
-    """How a patch came through."""
+    """The outcome of a rebase for one patch."""
     name: str
     state: str = ''
     text: str = None                # the patch for the new release, or None
@@ -31,10 +31,11 @@ class Carried:
 
 
 def compare(old, new, by_hand=False):
-    """How the hunks of a patch came through: {same, moved, merged or gone: how many}, and a
-    note for each that is not as it was.
+    """Compare a patch before and after a rebase: {same, moved, merged or gone: number of hunks},
+    and a note for each hunk that changed.
 
-    A hunk that git's merge removes is one that upstream has; one that a person removes is gone.
+    A missing hunk is gone if a person resolved the conflict (`by_hand`); if git merged the patch,
+    upstream has the hunk already.
     """
     counts = dict.fromkeys(('same', 'moved', 'merged', 'gone'), 0)
     notes = []
@@ -111,7 +112,7 @@ def markers(text, before=''):
 
 
 def report(title, results, where):
-    """All that is known of each patch, as a page of text; `where` is the directory to edit in."""
+    """The report of a rebase, as a page of text; `where` is the directory to edit in."""
     lines = [f'# {title}', '', '| patch | state | hunks | as they were | moved | merged | gone |',
              '| --- | --- | --- | --- | --- | --- | --- |']
     for result in results:

@@ -14,7 +14,7 @@ from millrace.upstream import pins, tarballs
 
 
 def replace(path, text):
-    """Writes a file so that it is there whole or as it was."""
+    """Writes a file whole, or leaves it unchanged."""
     part = path.with_name(f'.{path.name}.part')
     try:
         part.write_bytes(diff.encode(text))
@@ -71,7 +71,7 @@ class State:
                                     self.version))
 
     def check_unchanged(self, old):
-        """Raises Failure where the series, {name: text}, is not the one it began with."""
+        """Raises Failure if the series, {name: text}, has changed since the rebase began."""
         began = {path.stem: diff.read(path) for path in self.origin.glob('*.patch')}
         changed = [name for name in {**began, **old} if old.get(name) != began.get(name)]
         if changed:
@@ -79,7 +79,8 @@ class State:
                           + ' '.join(changed), self.anew)
 
     def carried(self):
-        """The patches that are done, {name: text}; one without a hunk is of an interrupted run."""
+        """The carried patches, {name: text}: not the one in conflict, nor an empty one that an
+        interrupted run left."""
         texts = {path.stem: diff.read(path) for path in self.patches.glob('*.patch')}
         return {name: text for name, text in texts.items()
                 if name != self.conflict() and diff.parse(text)}
@@ -94,7 +95,7 @@ class State:
         return self.conflict_file.read_text().strip() if self.conflict_file.exists() else None
 
     def write_series(self, names):
-        """The series of the patched source: what is carried, and the patch in conflict."""
+        """Writes the series of the patched source: the carried patches and the one in conflict."""
         (self.path / 'series').write_text(''.join(f'{name}\n' for name in names), encoding='utf-8')
 
     def refuse_edits(self):

@@ -57,7 +57,7 @@ class File:
         return self.bytes[number * self.page_size:(number + 1) * self.page_size]
 
     def content(self, number):
-        """A page without what a page_compressed page does not use."""
+        """A page; of a page_compressed one, only the bytes in use."""
         page = self.page(number)
         kind = integer(page[TYPE])
         return page[:(kind & ~PAGE_COMPRESSED) << 8] if kind & PAGE_COMPRESSED else page

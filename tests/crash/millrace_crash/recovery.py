@@ -15,19 +15,19 @@ from millrace_crash.datadir import SCHEMA, kill_in_recovery, program_of
 from millrace_crash.mixed import SCHEMA as MIXED
 
 FAST = 'innodb_fast_recovery'
-# The recovering server does as little else as it can, and all purge at the end: pages that it
-# writes then are not compared.
+# The recovering server does nothing else, as far as that can be switched off.  It purges all at
+# shutdown; pages that it writes then are not compared.
 QUIET = {'innodb_undo_log_truncate': 'OFF', 'innodb_stats_persistent': 'OFF',
          'innodb_encryption_threads': '0', 'innodb_fast_shutdown': '0'}
-# what CHECK TABLE may say before purge is done, or after a rollback (MDEV-29823)
+# complaints of CHECK TABLE that are no fault before purge is done or after a rollback (MDEV-29823)
 ALLOWED = re.compile('Clustered index record not found|Unpurged clustered index record')
-# Upstream refuses two files after a kill, though nothing is lost: one that the log was to make
-# and that is too short yet to be a tablespace, and the copy of one that was being imported.
+# After a kill upstream refuses to open two kinds of file, though nothing is lost: a new tablespace
+# that is still too short (the log creates it again), and the copy of one that was being imported.
 SHORT = re.compile(r"The size of tablespace file '(.*?)' is only")
 COPIED = re.compile(r'Cannot open filepath: (\S+?)\.? which uses the same space ID')
 DISCARDED = re.compile("discarded|Got error 194|is missing|does not exist"
                        "|doesn't exist in engine")
-# upstream may leave the table of an unfinished IMPORT so
+# CHECK TABLE may answer so for the table of an unfinished IMPORT
 IMPORTED, CORRUPT = re.compile(rf'{MIXED}\.p\d+_\d+i'), [('error', 'Corrupt')]
 PREPARE_SECONDS = 900
 

@@ -186,7 +186,7 @@ class Rounds:
         return count != prepared and f'{count} transactions are open, {prepared} of them prepared'
 
     def _unpurged(self, connection):
-        """What CHECK TABLE complains of before purge is done; raises Failure for the rest."""
+        """CHECK TABLE's complaint about rows not yet purged; raises Failure for any other."""
         complaint, _ = check_extended(connection, self.tables)
         if complaint and 'Unpurged' not in complaint:
             raise Failure(complaint)
