@@ -301,15 +301,16 @@ def test_a_loss_stays_beside_a_later_measurement(few):
 
 def test_upstreams_suites_on_a_screen(few, tmp_path, monkeypatch):
     def suite(passed, *failed):
-        return {'innodb': {'passed': passed, 'skipped': 1, 'failed': failed,
-                           'passed the second time': []}}
+        return {'innodb': {'date': f'2026-11-{passed}', 'passed': passed, 'skipped': 1,
+                           'failed': failed, 'passed the second time': []}}
     monkeypatch.setattr(overview, 'PLACE', tmp_path)
     (tmp_path / 'suites').mkdir()
     for name, record in (('debug', suite(10)), ('debug-libaio', suite(20, "innodb.x '4k'",
                                                                       "innodb.x '8k'"))):
         (tmp_path / f'suites/10.11-{name}.json').write_text(json.dumps(record))
     assert row_of(overview.suites_summary('10.11'), 'debug') == [
-        'debug', 'libaio, own choice', '30', '2', '**innodb.x** (libaio)']
+        'debug', 'libaio, own choice', '2026-11-10 to 2026-11-20', '30', '2',
+        '**innodb.x** (libaio)']
     assert "**innodb.x '4k', innodb.x '8k'**" in overview.suites_of_tree('10.11')
 
 

@@ -45,10 +45,10 @@ build for seconds and MiB. In brackets is its 95 % confidence interval;
 '''
 SETS = f'''# The kept sets
 
-{WRITTEN} A row for each comparison: the newest set of each suite, volume and choice of builds.
-A ratio is that of the build to the base, with its 95 % confidence interval. Less is better for
-seconds and MiB, more for the others. *no difference shown*: the interval includes 1.
-[The method](../../docs/measure.md); [one screen a tree](../README.md).
+{WRITTEN} A row for each comparison: the newest set of each suite, volume and
+choice of builds. A ratio is that of the build to the base, with its 95 % confidence interval.
+Less is better for seconds and MiB, more for the others. *no difference shown*: the interval
+includes 1. [The method](../../docs/measure.md); [one screen a tree](../README.md).
 '''
 SUITES = f'''# Upstream's suites
 
@@ -167,22 +167,29 @@ def suite_runs(tree):
             for file in sorted((PLACE / 'suites').glob(f'{tree}-*.json'))}
 
 
+def dates(suites):
+    """The days on which suites ran: '2026-11-21' or '2026-11-21 to 2026-11-26'."""
+    days = sorted({suite['date'] for suite in suites})
+    return ' to '.join(dict.fromkeys((days[0], days[-1])))
+
+
 def suites_summary(tree):
     """Upstream's suites with a tree, a row for each kind of server."""
     kinds = {}
     for file, suites in suite_runs(tree).items():
         kind, _, way = file.stem.removeprefix(f'{tree}-').partition('-')
-        row = kinds.setdefault(kind, {'ways': [], 'passed': 0, 'skipped': 0, 'failed': {}})
+        row = kinds.setdefault(kind, {'ways': [], 'suites': [], 'failed': {}})
         row['ways'].append(way or 'own choice')
+        row['suites'] += suites.values()
         for suite in suites.values():
-            row['passed'] += suite['passed']
-            row['skipped'] += suite['skipped']
             for name in suite['failed']:    # "innodb.x '4k'" is innodb.x with one page size
                 row['failed'].setdefault(name.partition(' ')[0], {})[row['ways'][-1]] = None
-    rows = [[kind, ', '.join(row['ways']), f'{row["passed"]:,}', f'{row["skipped"]:,}',
+    rows = [[kind, ', '.join(row['ways']), dates(row['suites']),
+             *(f'{sum(suite[count] for suite in row["suites"]):,}'
+               for count in ('passed', 'skipped')),
              '; '.join(f'**{name}** ({", ".join(ways)})' for name, ways in row['failed'].items())
              or 'none'] for kind, row in kinds.items()]
-    return table(['server', 'asynchronous I/O', 'passed, all runs:', 'skipped:', 'failed'],
+    return table(['server', 'asynchronous I/O', 'ran', 'passed, all runs:', 'skipped:', 'failed'],
                  rows)
 
 
@@ -235,11 +242,12 @@ def suites_of_tree(tree):
         again = [name for suite in suites.values() for name in suite['passed the second time']]
         failed = [name for suite in suites.values() for name in suite['failed']]
         rows.append([f'[{file.stem.removeprefix(f"{tree}-")}]({file.name})',
+                     dates(suites.values()),
                      ', '.join(f'{name} {suite["passed"]}' for name, suite in suites.items()),
                      f'{sum(suite["skipped"] for suite in suites.values())}',
                      ', '.join(again) or 'none',
                      f'**{", ".join(failed)}**' if failed else 'none'])
-    return f'## {tree}\n\n' + table(['build', 'suites, tests passed', 'skipped:',
+    return f'## {tree}\n\n' + table(['build', 'ran', 'suites, tests passed', 'skipped:',
                                      'passed when run again', 'failed'], rows)
 
 
