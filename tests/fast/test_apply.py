@@ -125,6 +125,11 @@ def test_an_unknown_patch(checkout):
     assert "'nonsense'" in text and ' '.join(NAMES) in text
 
 
+def test_a_patch_that_is_named_twice(checkout):
+    status, text = checkout.run('build/apply', PATCHES='read-ahead read-ahead')
+    assert status == 1 and "PATCHES names 'read-ahead' twice" in text
+
+
 def chosen(checkout, **variables):
     """The patches that a step of the road works with."""
     status, text = checkout.run('bash', '-c', '. build/lib/context.sh && context; echo "$NAMES"',
