@@ -11,9 +11,10 @@ import pytest
 from conftest import release
 from millrace import TOP
 from millrace.command import environment
-from millrace.patches import diff, header, mail, series
+from millrace.patches import diff, header, mail, series, tables
 from millrace.patches.diff import HUNK
 from millrace.upstream import pins, tarballs
+from millrace_bench.report.sets import KEPT
 from support.checkout import TREE
 
 NAMES = series.names(TREE)
@@ -59,20 +60,28 @@ def touched(tarball, tmp_path_factory):
     return place
 
 
-@pytest.fixture
-def checkout(checkout, touched, tmp_path):
-    """A checkout for a release of nothing but these files."""
-    checkout.cache = tmp_path / 'cache'
-    checkout.cache.mkdir()
-    small = checkout.cache / f'mariadb-{release()[0]}.tar.gz'
+@pytest.fixture(scope='session')
+def small_release(touched, tmp_path_factory):
+    """A cache with a release of nothing but these files, and the hash of its tarball."""
+    cache = tmp_path_factory.mktemp('small') / 'cache'
+    cache.mkdir()
+    small = cache / f'mariadb-{release()[0]}.tar.gz'
     with tarfile.open(small, 'w:gz', compresslevel=1) as archive:
         archive.add(touched, small.name.removesuffix('.tar.gz'))
     sha256 = hashlib.sha256(small.read_bytes()).hexdigest()
-    (checkout.cache / f'{small.name}.asc').write_text('verified before')
-    verified = checkout.cache / f'{small.name}.verified'
+    (cache / f'{small.name}.asc').write_text('verified before')
+    verified = cache / f'{small.name}.verified'
     verified.write_text(f'{sha256}\n')
     for file in (small, verified):          # as build/fetch leaves what it has verified
         os.utime(file, (1_000_000_000, 1_000_000_000))
+    return cache, sha256
+
+
+@pytest.fixture
+def checkout(checkout, small_release, tmp_path):
+    """A checkout for that release."""
+    cache, sha256 = small_release
+    checkout.cache = shutil.copytree(cache, tmp_path / 'cache')
     conf = checkout.path / f'trees/{TREE}/pin.conf'
     conf.write_text(conf.read_text().replace(release()[1], sha256))
     return checkout
@@ -518,24 +527,25 @@ def test_tables_of_a_series_that_names_what_is_not_there(checkout):
     assert (checkout.path / 'README.md').read_bytes() == before
 
 
-def test_the_table_of_proofs_links_the_suites_of_the_header_and_no_others(checkout):
+def test_the_table_of_proofs_links_the_suites_of_the_header_and_no_others(tmp_path, monkeypatch):
     """Neither undospace where the header names undo, nor what is incomplete or without it."""
     name = 'extra-undo-segments'
-    head = header.read_header(patch(checkout, name))
-    text = patch(checkout, name).read_text()
-    bench = head.fields['Bench']
-    patch(checkout, name).write_text(text.replace(bench, 'undo: it is an example', 1))
     sets = {'undo': 'undo', 'undo-iops3000': 'undo', 'undospace': 'undospace',
             'undo+part': 'undo', 'undo+other': 'undo'}
     for place, suite in sets.items():
-        checkout.write(f'test-results/sets/{TREE}-{place}/result.json', json.dumps({
-            'tree': TREE, 'suite': suite, 'complete': place != 'undo+part',
-            'builds': [{'patches': ['read-ahead'] if place == 'undo+other' else [name]}]}))
-    shutil.rmtree(checkout.path / 'bench', ignore_errors=True)
-    assert checkout.run('scripts/tables', '--write')[0] == 0
-    page = (checkout.path / 'docs/patches/README.md').read_text()
-    row = re.search(rf'^\| {name} \| {re.escape(TREE)} \|.*', page, re.MULTILINE)[0]
-    assert re.findall(r'/sets/([^/]+)/', row) == [f'{TREE}-undo', f'{TREE}-undo-iops3000']
+        shutil.copytree(next(KEPT.glob('*-undo')), tmp_path / f'{TREE}-{place}')
+        file = tmp_path / f'{TREE}-{place}/result.json'
+        data = json.loads(file.read_text()) | {'tree': TREE, 'suite': suite}
+        if place == 'undo+part':
+            data |= {'complete': False, 'error': 'interrupted'}
+        for build in data['builds']:
+            build['patches'] = ['read-ahead'] if place == 'undo+other' else [name]
+        file.write_text(json.dumps(data))
+    monkeypatch.setattr('millrace_bench.report.sets.KEPT', tmp_path)
+    tables.result_sets.cache_clear()
+    links = tables.benchmark(TREE, header.Header(name, {'Bench': 'undo: it is an example'}))
+    tables.result_sets.cache_clear()
+    assert re.findall(r'/sets/([^/]+)/', links) == [f'{TREE}-undo', f'{TREE}-undo-iops3000']
 
 
 def test_the_release_is_named(checkout):

@@ -535,7 +535,8 @@ def test_a_patch_names_workloads_that_there_are():
     names = {workload.name for workload in workloads.WORKLOADS}
     for tree in pins.trees():
         for name in series.names(tree):
-            trained_by = header.read_header(series.patch_file(tree, name)).trained_by
+            fields = header.read_header(series.patch_file(tree, name)).fields
+            trained_by = fields['Train'].split(', ') if 'Train' in fields else []
             assert set(trained_by) <= names, f'{tree}: {name}: Train'
 
 

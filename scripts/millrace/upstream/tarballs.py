@@ -39,15 +39,16 @@ def members(version):
 
 
 def extract(version, paths, target):
-    """Unpacks these files of a release under target; leaves out those that it does not have."""
+    """Unpacks these files of a release under target, all where paths is None; leaves out those
+    that it does not have.  Raises Failure."""
     target.mkdir(parents=True, exist_ok=True)
-    if not paths:
+    if paths is not None and not paths:
         return
-    names = ''.join(f'mariadb-{version}/{path}\n' for path in sorted(paths))
+    names = ''.join(f'mariadb-{version}/{path}\n' for path in sorted(paths or ()))
     done = subprocess.run(
         ['tar', '-xzf', tarball(version), '-C', target, '--strip-components=1', '--no-same-owner',
-         '--verbatim-files-from', '-T', '-'], input=names, text=True, capture_output=True,
-        check=False, env=environment(LC_ALL='C'))
+         *(['--verbatim-files-from', '-T', '-'] if names else [])], input=names, text=True,
+        capture_output=True, check=False, env=environment(LC_ALL='C'))
     faults = [line for line in done.stderr.splitlines()
               if not line.endswith(('Not found in archive', 'due to previous errors'))]
     if faults:
