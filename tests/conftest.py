@@ -11,9 +11,13 @@ from support.checkout import CACHE, TREE, Checkout
 
 
 def pytest_collection_modifyitems(items):
-    """Puts the fast tests first, then those that take longest: the processes end together."""
+    """Puts the fast tests first, then those that take longest, and among the fast ones the files
+    that take longest: the processes end together."""
     order = ['fast', 'server', 'packages', 'bench', 'pages']
-    items.sort(key=lambda item: order.index(item.path.parent.name))
+    longest = ['rebase', 'exchange', 'edits', 'compile', 'profile', 'prove', 'apply', 'models']
+    places = {f'test_{name}': place for place, name in enumerate(longest)}
+    items.sort(key=lambda item: (order.index(item.path.parent.name),
+                                 places.get(item.path.stem, len(places))))
 
 
 @pytest.fixture
