@@ -459,6 +459,13 @@ def test_a_new_patch(checkout, vanilla):
             if line.startswith('--echo')] == result.splitlines()
 
 
+def test_the_first_patch_of_a_tree(checkout):
+    for file in patch(checkout, '').parent.iterdir():
+        file.unlink()
+    status, text = checkout.run('make', 'new-patch', 'NAME=faster-thing')
+    assert status == 0 and patch(checkout, 'faster-thing').exists(), text
+
+
 @pytest.mark.parametrize('name, words', [
     (NAMES[0], 'already'), ('Faster', 'hyphens'), ('', 'hyphens'), ('a b', 'hyphens'),
     ('../x', 'hyphens'),

@@ -23,8 +23,9 @@ def fetch(tree, version=None):
     """Brings a release to the cache, verified: the pinned one, or another by its signature alone.
 
     TARBALL of the environment counts for the other one only."""
-    step('fetch', *([version] if version else []), TREE=tree, VERSION='', SHA256='',
-         TARBALL=os.environ.get('TARBALL', '') if version else '')
+    # of whatever patches: a new tree has none
+    step('fetch', *([version] if version else []), TREE=tree, PATCHES='none', VERSION='',
+         SHA256='', TARBALL=os.environ.get('TARBALL', '') if version else '')
 
 
 def sha256(version):
