@@ -1,11 +1,8 @@
 """new-patch, import-patch, export-patch and compare-trees: what they write and refuse."""
-import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
-import tarfile
 
 import pytest
 from conftest import release
@@ -13,7 +10,7 @@ from millrace import TOP
 from millrace.command import environment
 from millrace.patches import diff, header, mail, series, tables
 from millrace.patches.diff import HUNK
-from millrace.upstream import pins, tarballs
+from millrace.upstream import pins
 from millrace_bench.report.sets import KEPT
 from support.checkout import TREE
 
@@ -51,40 +48,10 @@ DIFF = '''--- a/storage/innobase/buf/buf0dump.cc
 '''
 
 
-@pytest.fixture(scope='session')
-def touched(tarball, tmp_path_factory):
-    """The files of the vanilla source that these tests need."""
-    paths = set().union(*(diff.paths(diff.read(series.patch_file(TREE, name))) for name in NAMES))
-    place = tmp_path_factory.mktemp('touched')
-    tarballs.extract(release()[0], {*paths, TEST, BUF0DUMP}, place)
-    return place
-
-
-@pytest.fixture(scope='session')
-def small_release(touched, tmp_path_factory):
-    """A cache with a release of nothing but these files, and the hash of its tarball."""
-    cache = tmp_path_factory.mktemp('small') / 'cache'
-    cache.mkdir()
-    small = cache / f'mariadb-{release()[0]}.tar.gz'
-    with tarfile.open(small, 'w:gz', compresslevel=1) as archive:
-        archive.add(touched, small.name.removesuffix('.tar.gz'))
-    sha256 = hashlib.sha256(small.read_bytes()).hexdigest()
-    (cache / f'{small.name}.asc').write_text('verified before')
-    verified = cache / f'{small.name}.verified'
-    verified.write_text(f'{sha256}\n')
-    for file in (small, verified):          # as build/fetch leaves what it has verified
-        os.utime(file, (1_000_000_000, 1_000_000_000))
-    return cache, sha256
-
-
 @pytest.fixture
-def checkout(checkout, small_release, tmp_path):
-    """A checkout for that release."""
-    cache, sha256 = small_release
-    checkout.cache = shutil.copytree(cache, tmp_path / 'cache')
-    conf = checkout.path / f'trees/{TREE}/pin.conf'
-    conf.write_text(conf.read_text().replace(release()[1], sha256))
-    return checkout
+def checkout(small_checkout):
+    """A checkout for a release of few files."""
+    return small_checkout
 
 
 @pytest.fixture
