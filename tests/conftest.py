@@ -14,7 +14,7 @@ from support.checkout import CACHE, TREE, Checkout
 
 
 # files of upstream's that tests touch, besides those of the series
-TOUCHED = ('mysql-test/suite/innodb/t/instant_alter.test',
+TOUCHED = ('CREDITS', 'README.md', 'mysql-test/suite/innodb/t/instant_alter.test',
            *(f'storage/innobase/{name}.cc' for name in (
                'buf/buf0dump', 'buf/buf0flu', 'buf/buf0lru', 'buf/buf0rea', 'log/log0log',
                'log/log0recv', 'os/os0file', 'trx/trx0rseg', 'trx/trx0trx')))
