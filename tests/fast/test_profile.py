@@ -405,7 +405,8 @@ def listed(package):
 def test_the_source_packages_carry_the_profiles(trained, checkout, tmp_path):
     """With all that a build by plain tools needs, in a form that rpmlint takes."""
     archive, _, _ = trained
-    tiny(checkout, tmp_path / 'cache')
+    tiny(checkout, tmp_path / 'cache').add(
+        'one', {'sql/main.cc': lambda text: '// one\n' + text})
     pin = checkout.path / 'trees/tiny/pin.conf'
     pin.write_text(pin.read_text().replace(
         'ARCHIVE=', 'ARCHIVE=https://archive.invalid/mariadb-@VERSION@.tar.gz'))
