@@ -1,5 +1,7 @@
 # Millrace: from the vanilla tarball to packages.  `make help` lists targets and variables.
 # Make holds the order of the steps and nothing else; each step is a script.
+# What a user gives reaches a recipe through the environment, where make puts each variable of
+# its command line: "$$NAME" is a word to the shell, $(NAME) would be part of the script.
 
 TREE ?= $(file < trees/default)
 export TREE VERSION SHA256 TARBALL PROFILE
@@ -7,7 +9,7 @@ ifdef PATCHES
 export PATCHES
 endif
 # all trees, unless one was asked for
-PROVEN = $(if $(filter file,$(origin TREE)),,$(TREE))
+PROVEN = $(if $(filter file,$(origin TREE)),,"$$TREE")
 # a file of tests stays in one process: its tests may share a server or a build
 PYTEST = /usr/bin/python3 -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 PINS = $(wildcard trees/*/pin.conf)
@@ -37,13 +39,13 @@ patched: setup          ## the patched source, with quilt's state, into work/
 refresh:                ## take edits in the patched source back into its top patch
 	$(LOCKED) scripts/refresh
 new-patch:              ## begin a patch: NAME=
-	@scripts/new-patch "$(NAME)"
+	@scripts/new-patch "$$NAME"
 import-patch: setup     ## take in a patch from elsewhere: FILE=, and NAME= unless it is the file's
-	@scripts/import-patch "$(FILE)" $(NAME)
+	@scripts/import-patch "$$FILE" $(if $(NAME),"$$NAME")
 export-patch:           ## write a patch, or several as a quilt series, for another build: NAME=
-	@scripts/export-patch $(NAME)
+	@set -f; scripts/export-patch $$NAME
 rebase: setup           ## carry the series to another release: VERSION=; CHECK=1 only reports
-	@VERSION= SHA256= build/lib/locked scripts/rebase $(if $(CHECK),--check) $(VERSION)
+	@VERSION= SHA256= build/lib/locked scripts/rebase $(if $(CHECK),--check) "$$VERSION"
 upstream-watch:         ## look for releases that are newer than the pinned ones
 	@scripts/upstream-watch
 
@@ -61,14 +63,15 @@ reproduce: packages     ## build the packages again elsewhere and compare the by
 
 ##: Measuring
 bench: setup-bench      ## measure builds side by side, into test-results/new/
-	@bench/run --tree $(TREE) $(if $(SUITE),--suite $(SUITE)) \
-	    $(if $(BUILDS),--builds "$(BUILDS)") $(if $(IOPS),--iops $(IOPS)) \
-	    $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
-	    $(if $(SIZE),--size $(SIZE)) $(if $(DATA),--data $(DATA))
+	@bench/run --tree "$$TREE" $(if $(SUITE),--suite "$$SUITE") \
+	    $(if $(BUILDS),--builds "$$BUILDS") $(if $(IOPS),--iops "$$IOPS") \
+	    $(if $(ROUNDS),--rounds "$$ROUNDS") $(if $(SECONDS),--seconds "$$SECONDS") \
+	    $(if $(SIZE),--size "$$SIZE") $(if $(DATA),--data "$$DATA")
 report: setup-report    ## draw the kept sets into dist/report/, or one: SET=
-	@bench/report $(SET)
+	@bench/report $(if $(SET),"$$SET")
 profile: setup setup-bench ## train the profile of a tree anew, into trees/ (slow)
-	@bench/train --tree $(TREE) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SIZE),--size $(SIZE))
+	@bench/train --tree "$$TREE" $(if $(SECONDS),--seconds "$$SECONDS") \
+	    $(if $(SIZE),--size "$$SIZE")
 
 ##: House
 run:                    ## run the server of the binary tarball, with data of its own
@@ -81,7 +84,8 @@ help:                   ## print this list
 	@sed -n 's/^##: //p; s/^\([a-z-]*\):.*## \(.*\)/  make \1              \2/p' Makefile \
 	    | sed 's/^\(  make .\{16\}\) */\1/'
 	@echo 'Variables'
-	@echo '  TREE=$(TREE)           release tree: $(notdir $(patsubst %/pin.conf,%,$(PINS)))'
+	@printf '  TREE=%s           release tree: %s\n' "$$TREE" \
+	    '$(notdir $(patsubst %/pin.conf,%,$(PINS)))'
 	@echo '  PATCHES="a b"        subset of the series (default: all; none: the vanilla server)'
 	@echo '  PROFILE=none         build without the profile of the tree, into dist/<tree>+plain/'
 	@echo '  VERSION= SHA256=     another upstream release of the tree, and the hash of its tarball'

@@ -1,19 +1,33 @@
 """Shared by the tests: the checkout, copies of it to break, and running its commands."""
+import hashlib
 import os
 import shutil
 import signal
 import subprocess
+import tarfile
 
 import pytest
 from millrace import TOP
-from millrace.upstream import pins
+from millrace.patches import diff, series
+from millrace.upstream import pins, tarballs
 from support.checkout import CACHE, TREE, Checkout
 
 
+# files of upstream's that tests touch, besides those of the series
+TOUCHED = ('CREDITS', 'README.md', 'mysql-test/suite/innodb/t/instant_alter.test',
+           *(f'storage/innobase/{name}.cc' for name in (
+               'buf/buf0dump', 'buf/buf0flu', 'buf/buf0lru', 'buf/buf0rea', 'log/log0log',
+               'log/log0recv', 'os/os0file', 'trx/trx0rseg', 'trx/trx0trx')))
+
+
 def pytest_collection_modifyitems(items):
-    """Puts the fast tests first, then those that take longest: the processes end together."""
+    """Puts the fast tests first, then those that take longest, and among the fast ones the files
+    that take longest: the processes end together."""
     order = ['fast', 'server', 'packages', 'bench', 'pages']
-    items.sort(key=lambda item: order.index(item.path.parent.name))
+    longest = ['rebase', 'exchange', 'edits', 'compile', 'profile', 'prove', 'apply', 'models']
+    places = {f'test_{name}': place for place, name in enumerate(longest)}
+    items.sort(key=lambda item: (order.index(item.path.parent.name),
+                                 places.get(item.path.stem, len(places))))
 
 
 @pytest.fixture
@@ -75,6 +89,43 @@ def unpacked(tarball, tmp_path_factory):
     subprocess.run(['tar', '-xzf', tarball, '-C', tree], check=True)
     yield tree / f'mariadb-{release()[0]}'
     shutil.rmtree(tree)
+
+
+@pytest.fixture(scope='session')
+def touched(tarball, tmp_path_factory):
+    """The files of the vanilla source that the series and the tests of patches touch."""
+    paths = set().union(*(diff.paths(diff.read(series.patch_file(TREE, name)))
+                          for name in series.names(TREE)))
+    place = tmp_path_factory.mktemp('touched') / f'mariadb-{release()[0]}'
+    tarballs.extract(release()[0], paths.union(TOUCHED), place)
+    return place
+
+
+@pytest.fixture(scope='session')
+def small_release(touched, tmp_path_factory):
+    """A cache with a release of nothing but these files, and the hash of its tarball."""
+    cache = tmp_path_factory.mktemp('small') / 'cache'
+    cache.mkdir()
+    small = cache / f'{touched.name}.tar.gz'
+    with tarfile.open(small, 'w:gz', compresslevel=1) as archive:
+        archive.add(touched, touched.name)
+    sha256 = hashlib.sha256(small.read_bytes()).hexdigest()
+    (cache / f'{small.name}.asc').write_text('verified before')
+    verified = cache / f'{small.name}.verified'
+    verified.write_text(f'{sha256}\n')
+    for file in (small, verified):          # as build/fetch leaves what it has verified
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    return cache, sha256
+
+
+@pytest.fixture
+def small_checkout(checkout, small_release, tmp_path):
+    """A checkout for that release: the proofs and imports read nothing else of it."""
+    cache, sha256 = small_release
+    checkout.cache = shutil.copytree(cache, tmp_path / 'cache')
+    conf = checkout.path / f'trees/{TREE}/pin.conf'
+    conf.write_text(conf.read_text().replace(release()[1], sha256))
+    return checkout
 
 
 def unpack(unpacked, target):

@@ -1,11 +1,14 @@
 # shellcheck shell=bash
 # The beginning of every step of the road:
 #
-#     . "$(dirname -- "$0")/lib/context.sh" && context
+#     . "$(dirname -- "$(readlink -f -- "$0")")/lib/context.sh" || exit
+#     context
 #
-# Sourcing it defines functions, sets TOP (the checkout) and takes out of the environment what
-# would change how the tools work.  `context` sets what the build is of, from TREE, PATCHES,
-# VERSION, SHA256 and PROFILE: the fields of Context in scripts/millrace/context.py, in capitals.
+# (Without the exit a script that is copied elsewhere would go on, with none of its paths set.)
+# Sourcing it defines functions, sets TOP (the checkout), takes out of the environment what
+# would change how the tools work, and prints the head of a script that is called with --help.
+# `context` sets what the build is of, from TREE, PATCHES, VERSION, SHA256 and PROFILE: the fields
+# of Context in scripts/millrace/context.py, in capitals.
 
 set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
@@ -31,6 +34,7 @@ case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac
 # The real path: CMake and the compiler see only that one.
 TOP=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
 . "$TOP/build/lib/say.sh"
+help_asked "$@"
 
 # The context is made once: a step that another step calls finds it in the environment, and takes
 # it if the variables that it was made from are the same.
@@ -52,6 +56,14 @@ context() {
     MILLRACE_CONTEXT_OF=$asked
     export MILLRACE_CONTEXT MILLRACE_CONTEXT_OF MILLRACE_CACHE TREE VERSION SHA256 RELEASE \
         SOURCE_DATE_EPOCH
+}
+
+# chosen: the variables with which a command finds this same build, for the commands that an error
+# advises.
+chosen() {
+    local of="TREE=$TREE${OTHER:+ VERSION=$OTHER}"
+    [ -n "$REBASE" ] || of="$of${OTHER:+ SHA256=$SHA256}"
+    echo "$of${PROFILE:+ PROFILE=$PROFILE} PATCHES=\"${PATCHES:-all}\""
 }
 
 # lock_work: this process is the only one at work in WORK until it ends; a second one is refused.

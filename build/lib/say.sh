@@ -29,3 +29,8 @@ help_asked() {
             exit ;;
     esac
 }
+
+# no_arguments "$@": ends a script that takes none and was given some.
+no_arguments() {
+    [ $# -eq 0 ] || die "not understood: $*" "$0 takes no argument: see $0 --help"
+}

@@ -57,7 +57,10 @@ class Context:
 def _patches(tree, patch_dir, order):
     """{name: what it needs} for the patches of a series file that are in a directory."""
     needs = {}
-    for name in series.listed(order):
+    names = series.listed(order)
+    if twice := series.twice(names):
+        raise Failure(f"series names '{twice}' twice", 'leave one of the lines')
+    for name in names:
         file = patch_dir / f'{name}.patch'
         if file.is_file():
             needs[name] = read_header(file).depends
@@ -83,6 +86,8 @@ def _choose(tree, needs, wanted):
         if name not in needs:
             raise Failure(f"no patch '{name}' in the series of tree {tree}", known,
                           'or PATCHES=none for the vanilla server')
+    if twice := series.twice(wanted.split()):
+        raise Failure(f"PATCHES names '{twice}' twice", 'name it once')
     if not wanted.split():
         raise Failure('PATCHES is empty', known,
                       'leave PATCHES out for all, or say PATCHES=none for the vanilla server')
@@ -134,6 +139,10 @@ def resolve(tree=None, environ=None):
 
     needs = _patches(tree, patch_dir, order)
     names = _choose(tree, needs, environ.get('PATCHES'))
+    # an unfinished rebase begins with none
+    if not needs and not rebase and environ.get('PATCHES') != 'none':
+        raise Failure(f'series names no patch of tree {tree}',
+                      'git checkout series, or PATCHES=none for the vanilla server')
     subset = 'all' if names == tuple(needs) and environ.get('PATCHES') != 'none' \
         else '+'.join(names) or 'vanilla'
     if plain:

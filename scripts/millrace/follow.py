@@ -8,19 +8,24 @@ the pace so far.
 import signal
 import sys
 
+from millrace.command import number, parser
 from millrace.progress import EVERY, Progress, ninja
 
 
-def main(step, every=EVERY):
-    """Reads standard input to its end; `step` stands before each line."""
+def main(argv):
+    """Reads standard input to its end; the step stands before each line."""
+    options = parser('build/lib/progress', __doc__)
+    options.add_argument('step')
+    options.add_argument('every', nargs='?', type=number(float, 0), default=EVERY)
+    asked = options.parse_args(argv)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdin.reconfigure(errors='replace')
     # several steps run side by side: no bar
-    tell = Progress(step, bar=False, every=float(every))
+    tell = Progress(asked.step, bar=False, every=asked.every)
     for line in sys.stdin:
         if done := ninja(line):
             tell(*done)
 
 
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

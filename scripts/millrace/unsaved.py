@@ -19,6 +19,7 @@ from pathlib import Path
 from millrace.command import environment, run_command
 from millrace.context import resolve
 from millrace.errors import Failure
+from millrace.upstream import tarballs
 
 # files that no patch need hold: of editors, patch, quilt, mysql-test-run and Python
 LEFT = ('*.orig', '*.rej', '*.reject', '*.pyc', '*~', '.*', 'tags', 'TAGS', 'cscope.out',
@@ -89,22 +90,13 @@ class Expected:
 
     def _upstream(self, paths):
         """Upstream's files of these, unpacked; what the tarball does not have is left out."""
-        place, tarball = self.scratch / 'upstream', self.context.tarball_file
-        place.mkdir()
-        top = f'mariadb-{self.context.version}'
-        # tar compares each file with each name: all are unpacked sooner than many of them
-        named = ['--verbatim-files-from', '-T', '-'] if len(paths) < MANY else []
-        names = ''.join(f'{top}/{path}\n' for path in paths)
-        done = subprocess.run(
-            ['tar', '-xzf', tarball, '-C', place, '--strip-components=1', '--no-same-owner',
-             *named],
-            input=names, text=True, capture_output=True, check=False,
-            env={**os.environ, 'LC_ALL': 'C'})
-        faults = [line for line in done.stderr.splitlines()
-                  if not line.endswith(('Not found in archive', 'due to previous errors'))]
-        if faults:
-            raise Failure(f'{tarball} cannot be read, so nobody knows what was edited in '
-                          f'{self.context.source}', *faults[:3], 'bring it back: build/fetch')
+        place = self.scratch / 'upstream'
+        try:
+            # tar compares each file with each name: all are unpacked sooner than many of them
+            tarballs.extract(self.context.version, paths if len(paths) < MANY else None, place)
+        except Failure as error:
+            raise Failure(f'nobody knows what was edited in {self.context.source}', *error.lines,
+                          'bring the tarball back: build/fetch') from None
         return place
 
     def _before(self, patch):

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import release, unpack
+from conftest import release
 from millrace.patches import series
 from support.checkout import TREE
 
@@ -24,12 +24,11 @@ def run_quilt(source, *words):
 
 
 @pytest.fixture
-def patched(checkout, unpacked):
-    """A checkout with the whole series applied."""
-    unpack(unpacked, source_of(checkout))
-    status, text = checkout.run('build/apply')
+def patched(small_checkout):
+    """A checkout with the whole series applied to the files that it is about, and some more."""
+    status, text = small_checkout.run('build/apply')
     assert status == 0, text
-    return checkout
+    return small_checkout
 
 
 def test_quilt_works_in_the_patched_source(patched):
@@ -123,6 +122,11 @@ def test_an_unknown_patch(checkout):
     status, text = checkout.run('build/apply', PATCHES='read-ahead nonsense')
     assert status == 1
     assert "'nonsense'" in text and ' '.join(NAMES) in text
+
+
+def test_a_patch_that_is_named_twice(checkout):
+    status, text = checkout.run('build/apply', PATCHES='read-ahead read-ahead')
+    assert status == 1 and "PATCHES names 'read-ahead' twice" in text
 
 
 def chosen(checkout, **variables):

@@ -1,20 +1,25 @@
 """Edits in the patched source, copied checkouts and callers' environments, on a tiny tree."""
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from support.checkout import Checkout
 from support.patchmaker import replace
 from support.tinytree import tiny
 
 PATCHED = '// two\n'
 
 
-@pytest.fixture
-def small(checkout, tmp_path):
-    """A checkout with a tiny tree of two patches, which are applied."""
-    maker = tiny(checkout, tmp_path / 'cache')
+@pytest.fixture(scope='module')
+def prepared(tmp_path_factory):
+    """A checkout with a tiny tree of two patches, which are applied; its cache is beside it."""
+    place = tmp_path_factory.mktemp('prepared')
+    (place / 'millrace').mkdir()
+    checkout = Checkout(place / 'millrace')
+    maker = tiny(checkout, place / 'cache')
     maker.add('one', {'sql/main.cc': replace('int unused;', 'int unused; int used = 0;')})
     maker.add('two', {'sql/other.cc': lambda text: PATCHED + text,
                       'sql/main.cc': replace('"generated.h"', '"generated.h"\n// two')})
@@ -23,6 +28,21 @@ def small(checkout, tmp_path):
         'ARCHIVE=', 'ARCHIVE=https://archive.invalid/mariadb-@VERSION@.tar.gz'))
     apply(checkout)
     return checkout
+
+
+@pytest.fixture
+def small(prepared, tmp_path):
+    """A copy of the prepared checkout."""
+    return prepared.copy(tmp_path)
+
+
+@pytest.fixture(scope='module')
+def usual(prepared, tmp_path_factory):
+    """The checksums of the source packages as they are made where nothing is unusual."""
+    checkout = prepared.copy(tmp_path_factory.mktemp('usual'))
+    shutil.rmtree(checkout.path / 'work')
+    run(checkout, 'make', 'source')
+    return (checkout.path / 'dist/tiny/SHA256SUMS').read_text()
 
 
 def source(checkout):
@@ -144,6 +164,23 @@ def test_edits_of_debian_are_refused(small):
     refused(small, 'debian/millrace-new.install')
 
 
+def test_the_commands_that_refresh_advises_find_the_same_source(small):
+    apply(small, PROFILE='none')
+    other = small.path / 'work/tiny/plain/mariadb-1.0.0'
+    (other / 'sql/none.h').write_text('edited\n')
+    status, text = small.run('scripts/refresh', TREE='tiny', PROFILE='none')
+    assert status == 1 and 'PROFILE=none PATCHES="all"' in text
+    assert len(re.findall('make refresh .*PROFILE=none', text)) == 1
+    run(small, 'sh', '-c', re.search('or drop them: +(.*)', text)[1])
+    assert apply(small, PROFILE='none') == ''
+    (other / 'sql/other.cc').write_text('// edited\n')
+    two = small.path / 'patches/tiny/two.patch'
+    two.write_text(patch(small, 'two').replace('+// two', '+// more'))
+    status, text = small.run('scripts/refresh', TREE='tiny', PROFILE='none')
+    assert status == 1 and re.search('make patched .*PROFILE=none', text)
+    assert re.search('make refresh .*PROFILE=none', text)
+
+
 def test_an_edit_survives_a_changed_patch(small):
     (source(small) / 'sql/none.h').write_text('edited\n')
     two = small.path / 'patches/tiny/two.patch'
@@ -241,37 +278,32 @@ def test_a_work_directory_behind_a_link(small, tmp_path):
 
 # variables that a caller may have, none of which may change what the steps do
 SURROUNDINGS = {
-    'quilt': {'QUILT_PC': 'elsewhere', 'QUILT_PATCHES': '/nowhere', 'QUILT_SERIES': 'none',
-              'QUILT_PUSH_ARGS': '--no-such-option', 'QUILT_REFRESH_ARGS': '--no-such-option',
-              'QUILT_PATCH_OPTS': '--reverse', 'QUILT_DIFF_OPTS': '-y'},
-    'a hook of git': {'GIT_DIR': '/nowhere/.git', 'GIT_INDEX_FILE': '/nowhere/index',
-                      'GIT_WORK_TREE': '/nowhere', 'GIT_EXTERNAL_DIFF': 'false'},
-    'CDPATH': {'CDPATH': '.:/tmp:/'},
-    'make': {'MAKEFLAGS': 'k', 'MFLAGS': '-k', 'MAKELEVEL': '3'},
-    'tools': {'TAR_OPTIONS': '--no-such-option', 'GREP_OPTIONS': '-v', 'POSIXLY_CORRECT': '1',
-              'XZ_OPT': '--no-such-option', 'GZIP': '--no-such-option'},
+    'of other programs': {
+        'QUILT_PC': 'elsewhere', 'QUILT_PATCHES': '/nowhere', 'QUILT_SERIES': 'none',
+        'QUILT_PUSH_ARGS': '--no-such-option', 'QUILT_REFRESH_ARGS': '--no-such-option',
+        'QUILT_PATCH_OPTS': '--reverse', 'QUILT_DIFF_OPTS': '-y',
+        # of a hook
+        'GIT_DIR': '/nowhere/.git', 'GIT_INDEX_FILE': '/nowhere/index',
+        'GIT_WORK_TREE': '/nowhere', 'GIT_EXTERNAL_DIFF': 'false',
+        'CDPATH': '.:/tmp:/', 'MAKEFLAGS': 'k', 'MFLAGS': '-k', 'MAKELEVEL': '3',
+        'TAR_OPTIONS': '--no-such-option', 'GREP_OPTIONS': '-v', 'POSIXLY_CORRECT': '1',
+        'XZ_OPT': '--no-such-option', 'GZIP': '--no-such-option'},
     'other messages': {'LC_ALL': 'nowhere', 'LANGUAGE': 'de', 'LANG': 'tr_TR.UTF-8'},
     'no home': {'HOME': None, 'USER': None, 'LOGNAME': None},
-    'a home that is not there': {'HOME': '/nonexistent'},
-    'blanks in TMPDIR': {'TMPDIR': 'a place'},
+    'a home that is not there': {'HOME': '/nonexistent', 'TMPDIR': 'a place'},
 }
 
 
 @pytest.mark.parametrize('kind', SURROUNDINGS)
-def test_the_environment_of_the_caller(small, tmp_path, kind):
+def test_the_environment_of_the_caller(small, usual, tmp_path, kind):
     variables = dict(SURROUNDINGS[kind])
     if 'TMPDIR' in variables:
         variables['TMPDIR'] = str(tmp_path / variables['TMPDIR'])
         Path(variables['TMPDIR']).mkdir()
     shutil.rmtree(small.path / 'work')
-    run(small, 'make', 'source')
-    sums = small.path / 'dist/tiny/SHA256SUMS'
-    usual = sums.read_text()
-    for name in ('work', 'dist'):
-        shutil.rmtree(small.path / name)
     # the same bytes, and once
     assert 'one two' in run(small, 'make', 'source', **variables)
-    assert sums.read_text() == usual
+    assert (small.path / 'dist/tiny/SHA256SUMS').read_text() == usual
     assert 'took' not in run(small, 'make', 'source', **variables)
     (source(small) / 'sql/none.h').write_text('edited\n')
     refused(small, 'sql/none.h', **variables)

@@ -1,19 +1,17 @@
 """new-patch, import-patch, export-patch and compare-trees: what they write and refuse."""
-import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
-import tarfile
 
 import pytest
 from conftest import release
 from millrace import TOP
 from millrace.command import environment
-from millrace.patches import diff, header, mail, series
+from millrace.patches import diff, header, mail, series, tables
 from millrace.patches.diff import HUNK
-from millrace.upstream import pins, tarballs
+from millrace.upstream import pins
+from millrace_bench.report.sets import KEPT
 from support.checkout import TREE
 
 NAMES = series.names(TREE)
@@ -50,32 +48,10 @@ DIFF = '''--- a/storage/innobase/buf/buf0dump.cc
 '''
 
 
-@pytest.fixture(scope='session')
-def touched(tarball, tmp_path_factory):
-    """The files of the vanilla source that these tests need."""
-    paths = set().union(*(diff.paths(diff.read(series.patch_file(TREE, name))) for name in NAMES))
-    place = tmp_path_factory.mktemp('touched')
-    tarballs.extract(release()[0], {*paths, TEST, BUF0DUMP}, place)
-    return place
-
-
 @pytest.fixture
-def checkout(checkout, touched, tmp_path):
-    """A checkout for a release of nothing but these files."""
-    checkout.cache = tmp_path / 'cache'
-    checkout.cache.mkdir()
-    small = checkout.cache / f'mariadb-{release()[0]}.tar.gz'
-    with tarfile.open(small, 'w:gz', compresslevel=1) as archive:
-        archive.add(touched, small.name.removesuffix('.tar.gz'))
-    sha256 = hashlib.sha256(small.read_bytes()).hexdigest()
-    (checkout.cache / f'{small.name}.asc').write_text('verified before')
-    verified = checkout.cache / f'{small.name}.verified'
-    verified.write_text(f'{sha256}\n')
-    for file in (small, verified):          # as build/fetch leaves what it has verified
-        os.utime(file, (1_000_000_000, 1_000_000_000))
-    conf = checkout.path / f'trees/{TREE}/pin.conf'
-    conf.write_text(conf.read_text().replace(release()[1], sha256))
-    return checkout
+def checkout(small_checkout):
+    """A checkout for a release of few files."""
+    return small_checkout
 
 
 @pytest.fixture
@@ -450,6 +426,13 @@ def test_a_new_patch(checkout, vanilla):
             if line.startswith('--echo')] == result.splitlines()
 
 
+def test_the_first_patch_of_a_tree(checkout):
+    for file in patch(checkout, '').parent.iterdir():
+        file.unlink()
+    status, text = checkout.run('make', 'new-patch', 'NAME=faster-thing')
+    assert status == 0 and patch(checkout, 'faster-thing').exists(), text
+
+
 @pytest.mark.parametrize('name, words', [
     (NAMES[0], 'already'), ('Faster', 'hyphens'), ('', 'hyphens'), ('a b', 'hyphens'),
     ('../x', 'hyphens'),
@@ -518,24 +501,25 @@ def test_tables_of_a_series_that_names_what_is_not_there(checkout):
     assert (checkout.path / 'README.md').read_bytes() == before
 
 
-def test_the_table_of_proofs_links_the_suites_of_the_header_and_no_others(checkout):
+def test_the_table_of_proofs_links_the_suites_of_the_header_and_no_others(tmp_path, monkeypatch):
     """Neither undospace where the header names undo, nor what is incomplete or without it."""
     name = 'extra-undo-segments'
-    head = header.read_header(patch(checkout, name))
-    text = patch(checkout, name).read_text()
-    bench = head.fields['Bench']
-    patch(checkout, name).write_text(text.replace(bench, 'undo: it is an example', 1))
     sets = {'undo': 'undo', 'undo-iops3000': 'undo', 'undospace': 'undospace',
             'undo+part': 'undo', 'undo+other': 'undo'}
     for place, suite in sets.items():
-        checkout.write(f'test-results/sets/{TREE}-{place}/result.json', json.dumps({
-            'tree': TREE, 'suite': suite, 'complete': place != 'undo+part',
-            'builds': [{'patches': ['read-ahead'] if place == 'undo+other' else [name]}]}))
-    shutil.rmtree(checkout.path / 'bench', ignore_errors=True)
-    assert checkout.run('scripts/tables', '--write')[0] == 0
-    page = (checkout.path / 'docs/patches/README.md').read_text()
-    row = re.search(rf'^\| {name} \| {re.escape(TREE)} \|.*', page, re.MULTILINE)[0]
-    assert re.findall(r'/sets/([^/]+)/', row) == [f'{TREE}-undo', f'{TREE}-undo-iops3000']
+        shutil.copytree(next(KEPT.glob('*-undo')), tmp_path / f'{TREE}-{place}')
+        file = tmp_path / f'{TREE}-{place}/result.json'
+        data = json.loads(file.read_text()) | {'tree': TREE, 'suite': suite}
+        if place == 'undo+part':
+            data |= {'complete': False, 'error': 'interrupted'}
+        for build in data['builds']:
+            build['patches'] = ['read-ahead'] if place == 'undo+other' else [name]
+        file.write_text(json.dumps(data))
+    monkeypatch.setattr('millrace_bench.report.sets.KEPT', tmp_path)
+    tables.result_sets.cache_clear()
+    links = tables.benchmark(TREE, header.Header(name, {'Bench': 'undo: it is an example'}))
+    tables.result_sets.cache_clear()
+    assert re.findall(r'/sets/([^/]+)/', links) == [f'{TREE}-undo', f'{TREE}-undo-iops3000']
 
 
 def test_the_release_is_named(checkout):

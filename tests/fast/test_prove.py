@@ -47,6 +47,18 @@ def facts(checkout):
 
 
 @pytest.fixture
+def checkout(small_checkout):
+    """A checkout for a release of few files."""
+    return small_checkout
+
+
+@pytest.fixture(scope='session')
+def unpacked(touched):
+    """These files."""
+    return touched
+
+
+@pytest.fixture
 def maker(checkout, unpacked):
     """Makes the patches of a checkout."""
     return PatchMaker(checkout, TREE, unpacked)

@@ -23,24 +23,37 @@ def tracked():
 COMMANDS = [path for path in tracked()
             if path.parent.name in ('bench', 'build', 'lib', 'cmake', 'compiler', 'scripts',
                                     'crash')
-            and path.stat().st_mode & 0o100]
+            and path.stat().st_mode & 0o100] + [TOP / '.ci/run']
 
 
 @pytest.mark.parametrize('path', COMMANDS, ids=lambda path: f'{path.parent.name}/{path.name}')
-def test_every_command_tells_its_usage(path):
-    """In its first lines, or where it is a stub over a module, for --help."""
+def test_every_command_tells_its_usage(path, tmp_path):
+    """In its first lines, or where it is a stub over a module, for --help; through a symbolic
+    link, too, where it looks for others beside itself."""
     text = path.read_text()
-    if 'Usage: ' in text[:400]:
+    stub = re.search(r'^exec .*python" -m [a-z_.]+ "\$@"$', text, re.MULTILINE)
+    assert 'Usage: ' in text[:400] or stub, text
+    if not stub and 'context.sh"' not in text:
         return
-    assert re.search(r'^exec .*python" -m [a-z_.]+ "\$@"$', text, re.MULTILINE), text
-    done = subprocess.run([path, '--help'], text=True, capture_output=True, check=False)
-    assert 'usage: ' in (done.stdout + done.stderr).lower()
+    (tmp_path / 'link').symlink_to(path)
+    done = subprocess.run([tmp_path / 'link', '--help'], text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, cwd=tmp_path, check=False)
+    assert 'usage: ' in (done.stdout + done.stderr).lower(), done.stderr
     # argparse puts the help of an option beside it, or into the next line
     explained = re.findall(r'^  (?=[-\w])(.+)((?:\n {8,}.*)*)$',
                            re.split(r'^(?=positional arguments:|options:)', done.stdout,
                                     maxsplit=1, flags=re.MULTILINE)[-1], re.MULTILINE)
-    assert [line for line, more in explained
-            if not more and not re.search(r'\S {2,}\S', line)] == []
+    assert not stub or [line for line, more in explained
+                        if not more and not re.search(r'\S {2,}\S', line)] == []
+
+
+def test_a_script_without_the_others_does_nothing(tmp_path):
+    """Its paths would be those of the root directory."""
+    shutil.copy(TOP / 'build/checksums', tmp_path)
+    done = subprocess.run([tmp_path / 'checksums'], cwd=tmp_path, text=True, check=False,
+                          capture_output=True)
+    assert done.returncode and done.stderr.count('\n') == 1 and 'context.sh' in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ['checksums']
 
 
 def makefile():
@@ -71,16 +84,45 @@ def test_every_target_is_phony(checkout):
     assert status == 0 and 'up to date' not in text, text
 
 
-def test_the_default_tree_has_one_home(checkout):
+@pytest.fixture
+def made(checkout):
+    """Runs make, whose commands print their arguments and do nothing: a list of these."""
+    echoes = ('bench/run', 'bench/report', 'bench/train', 'scripts/rebase', 'scripts/prove',
+              'scripts/new-patch', 'scripts/import-patch', 'scripts/export-patch')
+    scripts = {'build/setup': 'true', 'build/lib/locked': 'exec "$@"',
+               **dict.fromkeys(echoes, 'printf "%s\\n" "$@"')}
+    for name, text in scripts.items():
+        checkout.write(name, f'#!/bin/sh\n{text}\n')
+        (checkout.path / name).chmod(0o755)
+
+    def make(*words, **variables):
+        status, text = checkout.run('make', *words, **variables)
+        assert status == 0, text
+        return text.splitlines()
+    return make
+
+
+def test_the_default_tree_has_one_home(checkout, made):
     checkout.write('trees/default', '11.8\n')
-    status, text = checkout.run('make', '-n', 'bench', TREE=None)
-    assert status == 0 and '--tree 11.8' in text
-    status, text = checkout.run('make', '-n', 'prove', TREE=None)
-    assert status == 0 and text.rstrip().endswith('scripts/prove')      # all trees
-    status, text = checkout.run('make', '-n', 'prove', 'TREE=10.11', 'TESTS=missing')
-    assert status == 0 and text.rstrip().endswith('scripts/prove --missing 10.11')
-    status, text = checkout.run('make', '-n', 'prove', 'TESTS=1', TREE=None)
-    assert status == 0 and text.rstrip().endswith('scripts/prove --tests')
+    assert made('bench', TREE=None) == ['--tree', '11.8']
+    assert made('prove', TREE=None) == ['']      # all trees
+    assert made('prove', 'TREE=10.11', 'TESTS=missing') == ['--missing', '10.11']
+    assert made('prove', 'TESTS=1', TREE=None) == ['--tests']
+
+
+# target: the variables of the user's that reach its command
+GIVEN = {'rebase': 'VERSION', 'new-patch': 'NAME', 'import-patch': 'FILE NAME',
+         'export-patch': 'NAME', 'prove': 'TREE', 'report': 'SET', 'profile': 'TREE SECONDS SIZE',
+         'bench': 'TREE SUITE BUILDS IOPS ROUNDS SECONDS SIZE DATA', 'help': 'TREE'}
+
+
+@pytest.mark.parametrize('target', GIVEN)
+def test_what_a_user_gives_is_no_command(checkout, made, target):
+    text = ';>made;`>made`"\''
+    for name in GIVEN[target].split():
+        assert text in '\n'.join(made(target, f'{name}={text}'))
+        assert text in '\n'.join(made(target, **{name: text}))
+        assert not (checkout.path / 'made').exists(), name
 
 
 def test_progress_is_printed_while_the_build_runs():
@@ -172,6 +214,10 @@ FAULTS = {
     'encoding': (lambda top: (top / 'series').write_bytes(b'a\n\xff\n'), 'not UTF-8: its line 2'),
     'link': (lambda top: point_at_nothing(top / f'patches/{pins.default_tree()}/read-ahead.patch'),
              'or a link to nothing'),
+    'no tree': (lambda top: (top / 'trees/default').write_text('\n'), "trees/default names ''"),
+    'no patch': (lambda top: (top / 'series').write_text('# none\n'), 'series names no patch'),
+    'a patch twice': (lambda top: (top / 'series').open('a').write('read-ahead\n'),
+                      "series names 'read-ahead' twice"),
     'date': (lambda top: no_date(top / f'trees/{pins.default_tree()}/pin.conf'),
              'DATE=soon is not a date'),
 }
@@ -207,9 +253,17 @@ def test_a_closed_stdout_does_not_end_a_command():
     assert done.returncode == 1 and 'known patches' in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize(
-    'command', ['build/lib/step', 'build/lib/unsaved --dorp', 'build/apply x'])
-def test_a_step_names_arguments_that_it_does_not_know(command):
-    done = subprocess.run(f'{TOP}/{command}', shell=True, text=True, capture_output=True,
+@pytest.mark.parametrize('command', [
+    'build/lib/step --due x', 'build/lib/unsaved --dorp', 'build/lib/debian-dir x',
+    'build/fetch 1 x', 'build/road x', 'build/setup x', 'build/setup tests x', '.ci/run x',
+    *(f'{name} x' for name in (
+        'build/apply', 'build/checksums', 'build/deb', 'build/rpm', 'build/run',
+        'build/source-deb', 'build/source-rpm', 'build/tarball', 'scripts/refresh',
+        'scripts/reproduce', 'scripts/upstream-watch'))])
+def test_a_command_names_arguments_that_it_does_not_know(command):
+    program, *arguments = command.split()
+    done = subprocess.run([program, *arguments], text=True, capture_output=True, cwd=TOP,
                           check=False)
-    assert done.returncode == 1 and 'error: ' in done.stderr and '\n  build/' in done.stderr
+    assert done.returncode == 1 and 'error: ' in done.stderr and done.stdout == '', done
+    assert arguments[-1] in done.stderr.splitlines()[0]
+    assert f'\n  {program}' in done.stderr or '\n  known steps: ' in done.stderr

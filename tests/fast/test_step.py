@@ -192,6 +192,8 @@ def test_the_context_is_made_once(road, tmp_path):
     road.write('scripts/python', '#!/bin/sh\necho "$*" >> "${0%/*}/asked"\n'
                                  'exec "$0.real" "$@"\n')
     python.chmod(0o755)
+    road.write('patches/tiny/one.patch', 'Description: an example\n---\n')
+    road.write('series', 'one\n')
     inner = '. build/lib/context.sh && context; echo "$VERSION $SUBSET $CACHE"'
     outer = '. build/lib/context.sh && context && export VERSION && %s bash -c "$0"'
     asked = road.path / 'scripts/asked'
@@ -221,11 +223,11 @@ def test_ccache_without_a_home_that_can_be_written(road, tmp_path, home):
     (road.path / 'work').mkdir(mode=0o777)
     (road.path / 'work').chmod(0o777)
     user = () if os.getuid() else ('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups')
-    status, text = road.run('bash', '-c', CCACHE, prefix=user, TREE='tiny',
+    status, text = road.run('bash', '-c', CCACHE, prefix=user, TREE='tiny', PATCHES='none',
                             HOME=str(tmp_path / home), CCACHE_COMPILER='/bin/false')
     assert status == 0, text
     assert f'directory: {road.path}/work/ccache, \n' in text and 'work/ccache\n' in text
-    status, text = road.run('bash', '-c', CCACHE, prefix=user, TREE='tiny',
+    status, text = road.run('bash', '-c', CCACHE, prefix=user, TREE='tiny', PATCHES='none',
                             CCACHE_DIR=str(road.path / 'work'))
     assert status == 0 and f'directory: {road.path}/work, \n' == text
 

@@ -40,7 +40,7 @@ compgen -G "$dist/millrace-server_*.deb" >/dev/null ||
 [ "$(id -u)" = 0 ] || fail "a clean root can only be made by root" "sudo $0 $1"
 command -v mmdebstrap >/dev/null || fail "mmdebstrap is missing" "apt-get install mmdebstrap"
 
-top=$(realpath "$(dirname "$0")/../..")
+top=$(realpath "$(dirname "$(realpath "$0")")/../..")
 cache=${MILLRACE_CACHE:-$top/work}/deb-install
 # shellcheck disable=SC1091
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")

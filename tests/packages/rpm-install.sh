@@ -39,7 +39,7 @@ for program in rpm rpmbuild mmdebstrap openssl; do
     command -v $program > /dev/null || fail "$program is missing" "make setup-tests"
 done
 
-top=$(realpath "$(dirname "$0")/../..")
+top=$(realpath "$(dirname "$(realpath "$0")")/../..")
 cache=${MILLRACE_CACHE:-$top/work}/rpm-install
 # shellcheck disable=SC1091
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")

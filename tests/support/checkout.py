@@ -1,6 +1,6 @@
 """Copies of the checkout, free to be broken, and running their commands."""
+import copy
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -23,12 +23,18 @@ class Checkout:
     def __init__(self, path):
         self.path = path
         self.cache = CACHE
-        for name in PARTS:
-            source = TOP / name
-            if source.is_dir():
-                shutil.copytree(source, path / name, ignore=shutil.ignore_patterns('__pycache__'))
-            else:
-                shutil.copy2(source, path / name)
+        # in a fifth of the time that shutil.copytree takes, and hundreds of tests make one
+        with subprocess.Popen(['tar', '-c', '--exclude=__pycache__', *PARTS], cwd=TOP,
+                              stdout=subprocess.PIPE) as packed:
+            subprocess.run(['tar', '-x', '-C', path], stdin=packed.stdout, check=True)
+        assert packed.returncode == 0
+
+    def copy(self, place):
+        """A copy of this one in a directory, with its cache, which stands beside it."""
+        subprocess.run(['cp', '-a', self.path, self.cache, place], check=True)
+        other = copy.copy(self)
+        other.path, other.cache = place / self.path.name, place / self.cache.name
+        return other
 
     def run(self, *command, prefix=(), **variables):
         """Runs a command of the copy: its exit status and all that it printed.

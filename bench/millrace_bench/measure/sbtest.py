@@ -11,6 +11,10 @@ class Sbtest(Data):
         super().__init__(f'sbtest-{tables}x{rows}',
                          {'tables': tables, 'rows': rows, 'engine': sysbench.version()})
 
+    def arguments(self, **more):
+        """The options of a load on these tables for sysbench.run(), and more."""
+        return {'tables': self.tables, 'table_size': self.rows, **more}
+
     def load(self, server):
         """Makes and fills the tables."""
         self.make_database(server)

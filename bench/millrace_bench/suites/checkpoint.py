@@ -20,8 +20,7 @@ class WriteOnly(Case):
 
     def measure(self, context):
         server = context.start()
-        load = {'tables': self.data.tables, 'table_size': self.data.rows,
-                'rand_type': LOAD['rand-type'], 'threads': LOAD['threads']}
+        load = self.data.arguments(rand_type=LOAD['rand-type'], threads=LOAD['threads'])
         context.warm_up(server, 'oltp_write_only', **load)
         result, timeline = context.load(server, 'oltp_write_only', **load)
         rates = [rate for _, rate, *_ in timeline]

@@ -110,8 +110,7 @@ class Crowd(Case):
     def __init__(self, name, what, data, scale, script, **load):
         self.name, self.title, self.data = name, f'{what}, pool a quarter of the data', data
         self.script = script
-        self.load = {'tables': data.tables, 'table_size': data.rows,
-                     'rand_type': LOAD['rand-type'], **load}
+        self.load = data.arguments(rand_type=LOAD['rand-type'], **load)
         self.options = scale.pool(POOL, least=16)
         self.estimate = scale.seconds + self.warm_up + 5
 

@@ -26,8 +26,7 @@ class InMemory(Case):
                 connection.query(f'SELECT SUM(LENGTH(c)), MAX(k) FROM sbtest{i}'
                                  ' FORCE INDEX (PRIMARY)')
                 connection.query(f'SELECT COUNT(k) FROM sbtest{i} FORCE INDEX (k_{i})')
-        load = {'tables': self.data.tables, 'table_size': self.data.rows,
-                'rand_type': LOAD['rand-type'], 'threads': LOAD['threads']}
+        load = self.data.arguments(rand_type=LOAD['rand-type'], threads=LOAD['threads'])
         context.warm_up(server, self.script, **load)
         return measured(*context.load(server, self.script, **load))
 

@@ -66,9 +66,9 @@ class Lookups(ColdRead):
         self.lookups = scale.of(LOAD['lookups'], least=500)
 
     def read(self, server, connection):
-        result = sysbench.run(server, 'oltp_point_select', tables=1, table_size=self.data.rows,
-                              time=0, events=self.lookups, threads=LOAD['threads'],
-                              rand_type=LOAD['rand-type'], rand_seed=1)
+        result = sysbench.run(server, 'oltp_point_select', **self.data.arguments(
+            time=0, events=self.lookups, threads=LOAD['threads'], rand_type=LOAD['rand-type'],
+            rand_seed=1))
         return result.seconds, result
 
 

@@ -62,7 +62,6 @@ class UnseenByProfile(Suite):
                    {'kind': kind, 'rows': data.rows, 'threads': LOAD['threads']})
               for kind, title in KINDS.items()),
             Load('group-commit', 'group commit with the binary log', tables, self.scale,
-                 'oltp_write_only', {'tables': tables.tables, 'table_size': tables.rows,
-                                     'threads': BINLOG['threads']},
+                 'oltp_write_only', tables.arguments(threads=BINLOG['threads']),
                  log_bin='binlog', server_id='1', sync_binlog='1',
                  innodb_flush_log_at_trx_commit='1')]

@@ -41,6 +41,9 @@ OPTIONAL = (
 )
 
 
+FIELD = re.compile(r'([A-Z][A-Za-z-]*):\s*(.*)')
+
+
 @dataclass(frozen=True)
 class Header:
     """The fields of a patch, {name: text with its newlines}, and the line where each begins."""
@@ -66,23 +69,19 @@ class Header:
         return named.split(', ') if colon else []
 
     @property
-    def trained_by(self):
-        """The workloads that run its hot code when a profile is trained."""
-        return self.fields['Train'].split(', ') if 'Train' in self.fields else []
-
-    @property
     def depends(self):
         """Names of the patches that this one needs."""
         value = self.fields.get('Depends', 'none')
         return [] if value == 'none' else value.split()
 
 
-def entries(head):
+def entries(head, field=FIELD):
     """The entries of a header, in its order: (line, field, text with the lines that continue
-    it), or (line, None, text) for a line that belongs to no field."""
+    it), or (line, None, text) for a line that belongs to no field.  `field` is the pattern of
+    the line that begins one."""
     taken = []
     for number, line in enumerate(head.split('\n'), 1):
-        match = re.fullmatch(r'([A-Z][A-Za-z-]*):\s*(.*)', line)
+        match = field.fullmatch(line)
         if match:
             taken.append([number, match[1], match[2].rstrip()])
         elif line.startswith((' ', '\t')) and taken and taken[-1][1]:

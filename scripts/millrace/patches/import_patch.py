@@ -15,7 +15,7 @@ from pathlib import Path
 from millrace.command import parser, run_command, say
 from millrace.errors import Failure
 from millrace.patches import add, diff, header, mail, patchfile, quilt, series
-from millrace.rebase.repository import Repository
+from millrace.patches.repository import Repository
 from millrace.upstream import pins, tarballs
 
 

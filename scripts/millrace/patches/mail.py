@@ -150,17 +150,8 @@ def _decoded(text):
 
 def _entries(head):
     """(field or None, text with the lines that continue it) for the lines of a header."""
-    entries = []
-    for line in head.split('\n'):
-        match = FIELD.fullmatch(line)
-        if match:
-            entries.append([CANONICAL.get(match[1].lower(), match[1]), match[2].rstrip()])
-        elif line.startswith((' ', '\t')) and entries and entries[-1][0]:
-            rest = line[1:].rstrip()
-            entries[-1][1] += '\n' + ('' if rest == '.' else rest)
-        else:
-            entries.append([None, line.rstrip()])
-    return entries
+    return [(name and CANONICAL.get(name.lower(), name), text if name else text.rstrip())
+            for _, name, text in header.entries(head, FIELD)]
 
 
 def _fields(text):

@@ -11,6 +11,11 @@ def listed(file):
     return [name for line in lines if (name := line.partition('#')[0].strip())]
 
 
+def twice(listing):
+    """The first name that stands twice in a list, or None."""
+    return next((name for name in listing if listing.count(name) > 1), None)
+
+
 def names(tree=None):
     """Names of the patches in series order: all, or those that a tree has."""
     return [name for name in listed(TOP / 'series')

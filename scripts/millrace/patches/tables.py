@@ -6,7 +6,6 @@ measurements (test-results/sets, test-results/suites), and stand between lines s
 test-results/sets/ and test-results/suites/ are made whole.
 """
 import functools
-import json
 import re
 from pathlib import Path
 
@@ -49,20 +48,19 @@ def patches(pages):
 
 @functools.cache
 def result_sets():
-    """(directory, result) of the complete result sets that are kept, in their natural order."""
-    sets = [(file.parent, json.loads(file.read_text(encoding='utf-8')))
-            for file in (TOP / 'test-results/sets').glob('*/result.json')]
-    return sorted(((place, result) for place, result in sets if result['complete']),
-                  key=lambda each: [int(part) if part.isdigit() else part
-                                    for part in re.split(r'(\d+)', each[0].name)])
+    """The complete result sets that are kept, where the checkout has them."""
+    if not has_measurements():
+        return []
+    from millrace_bench.report.sets import KEPT, sets_in
+    return [result for result in sets_in(KEPT) if result.data['complete']]
 
 
 def benchmark(tree, header):
     """Links to the result sets of the suites that a header names, with the patch in a build."""
-    links = [f'[{place.name.removeprefix(f"{tree}-")}](../../{place.relative_to(TOP)}/)'
-             for suite in header.suites for place, result in result_sets()
-             if (result['tree'], result['suite']) == (tree, suite)
-             and any(header.name in build['patches'] for build in result['builds'])]
+    links = [f'[{result.name.removeprefix(f"{tree}-")}](../../test-results/sets/{result.name}/)'
+             for suite in header.suites for result in result_sets()
+             if (result.data['tree'], result.data['suite']) == (tree, suite)
+             and any(header.name in build['patches'] for build in result.data['builds'])]
     return ', '.join(links) or ('not measured' if header.suites else 'none')
 
 

@@ -9,7 +9,6 @@ without a profile is in ccache for the proofs, and the other way round.
 """
 import functools
 import hashlib
-import json
 import re
 import shutil
 import subprocess
@@ -21,7 +20,9 @@ from millrace.errors import Failure
 from millrace.patches.diff import is_test
 from millrace.progress import ninja
 from millrace.prove.facts import digest
+from millrace.upstream import tarballs
 
+CONFIGURE = TOP / 'build/cmake/configure'
 KEEP_WARNINGS = TOP / 'build/compiler/keep-warnings'
 ASK = '''. build/lib/context.sh && context && . build/lib/compile.sh && SOURCE=$1
 use_ccache >&2
@@ -81,9 +82,9 @@ class BuildTree:
     def _run(self, *command, log, tell=lambda done, of: None):
         """Runs a command with its output in a log: whether it succeeded."""
         with log.open('a', encoding='utf-8') as file, \
-                subprocess.Popen(command, env=self.environ, text=True, errors='replace',
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT) as process:
+                subprocess.Popen(command, env=self.environ, cwd=self.source, text=True,
+                                 errors='replace', stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             for line in process.stdout:
                 file.write(line)
                 if step := ninja(line):
@@ -102,14 +103,9 @@ class BuildTree:
             say(f'unpacking {self.source.name}')
             part = self.work / '.unpack'
             shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            tarball = self.context.tarball_file
-            if subprocess.run(['tar', '-xzf', tarball, '-C', part], check=False).returncode:
-                raise Failure(f'{tarball} cannot be unpacked into {self.work}',
-                              f'is the disk full?  df -h {self.work}')
+            tarballs.extract(self.context.version, None, part)
             self.laid.unlink(missing_ok=True)
-            (part / self.source.name).rename(self.source)
-            part.rmdir()
+            part.rename(self.source)
 
     def switch(self, state):
         """Brings the source into a state: vanilla but for the paths in it."""
@@ -160,20 +156,13 @@ class BuildTree:
         launcher = f'{KEEP_WARNINGS};{self.environ["MILLRACE_LAUNCHER"]}'
         initial = [word for name in CONFIGURATION
                    for word in ('-C', str(TOP / 'build/cmake' / name))]
-        words = ['cmake', '-GNinja', *initial, f'-DCMAKE_C_COMPILER_LAUNCHER={launcher}',
-                 f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}']
-        wanted = json.dumps([words, toolchain()])
-        configured = self.work / 'configured'
-        if not (configured.exists() and configured.read_text() == wanted
-                and (self.builddir / 'build.ninja').exists()):
-            configured.unlink(missing_ok=True)
-            (self.builddir / 'CMakeCache.txt').unlink(missing_ok=True)
-        elif not self.to_configure.exists():
-            return True
-        if not self._run(*words, '-S', str(self.source), '-B', str(self.builddir), log=log):
-            self.to_configure.touch()
+        if not self._run(str(CONFIGURE), self.builddir.name, *initial,
+                         f'-DCMAKE_C_COMPILER_LAUNCHER={launcher}',
+                         f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}', log=log):
             return False
-        configured.write_text(wanted)
+        # with what it has found out of the machine: that takes a minute
+        if self.to_configure.exists() and not self._run('cmake', self.builddir.name, log=log):
+            return False
         self.to_configure.unlink(missing_ok=True)
         return True
 

@@ -14,7 +14,7 @@ from millrace.command import environment
 from millrace.errors import Failure
 from millrace.patches import diff, quilt
 from millrace.rebase.report import Carried, compare, regions
-from millrace.rebase.repository import ENDINGS, Repository
+from millrace.patches.repository import ENDINGS, Repository
 from millrace.upstream import tarballs
 
 

@@ -17,7 +17,11 @@ def trees():
 
 def default_tree():
     """The tree that every command takes where none is named."""
-    return (TOP / 'trees/default').read_text(encoding='utf-8').strip()
+    tree = (TOP / 'trees/default').read_text(encoding='utf-8').strip()
+    if tree not in trees():
+        raise Failure(f"trees/default names '{tree}', which is no release tree",
+                      f'known trees: {" ".join(trees())}', 'git checkout trees/default')
+    return tree
 
 
 def pin_file(tree):

@@ -23,8 +23,9 @@ def fetch(tree, version=None):
     """Brings a release to the cache, verified: the pinned one, or another by its signature alone.
 
     TARBALL of the environment counts for the other one only."""
-    step('fetch', *([version] if version else []), TREE=tree, VERSION='', SHA256='',
-         TARBALL=os.environ.get('TARBALL', '') if version else '')
+    # of whatever patches: a new tree has none
+    step('fetch', *([version] if version else []), TREE=tree, PATCHES='none', VERSION='',
+         SHA256='', TARBALL=os.environ.get('TARBALL', '') if version else '')
 
 
 def sha256(version):
@@ -39,15 +40,16 @@ def members(version):
 
 
 def extract(version, paths, target):
-    """Unpacks these files of a release under target; leaves out those that it does not have."""
+    """Unpacks these files of a release under target, all where paths is None; leaves out those
+    that it does not have.  Raises Failure."""
     target.mkdir(parents=True, exist_ok=True)
-    if not paths:
+    if paths is not None and not paths:
         return
-    names = ''.join(f'mariadb-{version}/{path}\n' for path in sorted(paths))
+    names = ''.join(f'mariadb-{version}/{path}\n' for path in sorted(paths or ()))
     done = subprocess.run(
         ['tar', '-xzf', tarball(version), '-C', target, '--strip-components=1', '--no-same-owner',
-         '--verbatim-files-from', '-T', '-'], input=names, text=True, capture_output=True,
-        check=False, env=environment(LC_ALL='C'))
+         *(['--verbatim-files-from', '-T', '-'] if names else [])], input=names, text=True,
+        capture_output=True, check=False, env=environment(LC_ALL='C'))
     faults = [line for line in done.stderr.splitlines()
               if not line.endswith(('Not found in archive', 'due to previous errors'))]
     if faults:
