@@ -15,8 +15,9 @@ from millrace.progress import EVERY, Progress, ninja
 def main(argv):
     """Reads standard input to its end; the step stands before each line."""
     options = parser('build/lib/progress', __doc__)
-    options.add_argument('step')
-    options.add_argument('every', nargs='?', type=number(float, 0), default=EVERY)
+    options.add_argument('step', help='its name, which begins each line')
+    options.add_argument('every', nargs='?', type=number(float, 0), default=EVERY,
+                         help=f'seconds between two lines ({EVERY})')
     asked = options.parse_args(argv)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdin.reconfigure(errors='replace')
