@@ -11,7 +11,7 @@ from millrace.prove.record import verdicts
 from millrace.upstream.pins import trees
 from millrace_bench.measure.stats import comparisons as comparisons_of
 from millrace_bench.report import format as text_of
-from millrace_bench.report.sets import KEPT, comparison, sets_in
+from millrace_bench.report.sets import comparison, kept
 
 EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
 SERIES = ('millrace', 'plain:millrace')    # builds with all patches
@@ -145,7 +145,7 @@ def of_tree(tree, results):
 
 def overview():
     """The text of test-results/README.md."""
-    results = sets_in(KEPT)
+    results = kept()
     return '\n'.join([INTRODUCTION, '\n\n'.join(
         of_tree(tree, [result for result in results if result.data['tree'] == tree])
         for tree in trees())]) + '\n'
@@ -176,7 +176,7 @@ def measured(tree_names, header):
     """The table of a patch's page, for these trees: sets with the patch alone or left out, then
     the series' sets of the suites that its header names, with the profile where there are such.
     """
-    results = [result for result in sets_in(KEPT) if result.data['tree'] in tree_names]
+    results = [result for result in kept() if result.data['tree'] in tree_names]
     rows = []
     for result in results:
         builds = [build for build in result.builds if alone(build, header.name)]
@@ -204,7 +204,7 @@ def profile():
                       file.read_text(encoding='utf-8').splitlines() if ': ' in line)
         facts.append([file.parent.name, record['release'], record['date'], record['compiler'],
                       record['seconds']])
-    results = sets_in(KEPT)
+    results = kept()
     rows = []
     for suites, kind in ((TRAINED, 'trained'), (UNSEEN, 'not trained')):
         for result in results:

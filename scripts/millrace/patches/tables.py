@@ -126,6 +126,9 @@ def made():
     """({file: its text as it has to be}, Faults of files that lack a block)."""
     texts, faults = {}, []
     result_sets.cache_clear()
+    if has_measurements():
+        from millrace_bench.report import evidence, headline as picture, sets
+        sets.kept.cache_clear()
     for file, contents in blocks().items():
         text = file.read_text(encoding='utf-8')
         for name, content in contents.items():
@@ -138,7 +141,6 @@ def made():
                 text = filled
         texts[file] = text
     if has_measurements():
-        from millrace_bench.report import evidence, headline as picture
         texts[TOP / 'test-results/README.md'] = evidence.overview()
         texts[TOP / 'docs/headline.svg'] = picture.picture(picture.usual_sets())
     return texts, faults

@@ -6,7 +6,6 @@ It puts verdicts and faults into a Report.
 import contextlib
 import datetime
 import fcntl
-import itertools
 import json
 import os
 import re
@@ -19,7 +18,6 @@ from millrace.command import environment
 from millrace.context import Context, resolve
 from millrace.errors import Failure
 from millrace.patches import patchfile, series
-from millrace.patches.diff import is_test
 from millrace.progress import Progress
 from millrace.prove import apply, lint, record, refresh, tests
 from millrace.prove.compile import BuildTree, added
@@ -27,15 +25,12 @@ from millrace.prove.facts import Facts
 from millrace.upstream import pins
 
 
-def to_compile(needs, patches):
-    """The subsets that are compiled: each alone, without each, all, pairs on the same file."""
+def to_compile(needs):
+    """The subsets that are compiled: each patch alone, all that go without each, and all."""
     names = list(needs)
     chosen = {series.closure([name], needs) for name in names}
     chosen |= {tuple(other for other in names if name not in series.closure([other], needs))
                for name in names}
-    chosen |= {series.closure(pair, needs) for pair in itertools.combinations(names, 2)
-               if any(not is_test(path) for path in
-                      set(patches[pair[0]].paths) & set(patches[pair[1]].paths))}
     chosen.add(tuple(names))
     return sorted(chosen - {()}, key=lambda subset: [names.index(name) for name in subset])
 
@@ -107,16 +102,6 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Applied:
-    """How the subsets apply: {subset: outcome}, as apply.apply_subsets() has it."""
-    outcomes: dict
-
-    def state(self, subset):
-        """The state of the files with a subset applied; None where it does not apply."""
-        return self.outcomes[subset].get('state')
-
-
-@dataclass(frozen=True)
 class Compiled:
     """How patches compile on what they need: {subset: outcome}, and vanilla's warnings."""
     outcomes: dict
@@ -169,32 +154,31 @@ def describe(prepared, report):
                            'files': patch.paths} for name, patch in prepared.patches.items()}}
 
 
-def apply_subsets(prepared, report):
+def apply_series(prepared, report):
     """Every subset applies.  Returns Applied."""
     needs = prepared.needs
-    subsets = series.closed_subsets(needs)
     bar = Progress(f'{report.tree}: applies')
-    outcomes = apply.apply_subsets(prepared.facts, prepared.patches, subsets, prepared.vanilla,
-                                   bar)
+    applied = apply.apply_series(prepared.facts, needs, prepared.patches, prepared.vanilla, bar)
     bar.clear()
-    failed = {outcome['at']: outcome['failed'] for outcome in outcomes.values()
-              if 'failed' in outcome}
+    failed = applied.failed()
     for at, lines in failed.items():
-        if any(set(other) < set(at) and other[-1] == at[-1] for other in failed):
-            continue        # a smaller subset shows it already
         after = f' after {prepared.label(at[:-1])}' if at[:-1] else ''
         report.fault(f'{at[-1]} does not apply to {prepared.context.version}{after} with fuzz 0',
                      lines, prepared.command('patched', at) + ' stops there, and names the way on')
     report.verdict('applies alone', {name for name in needs
-                                     if 'failed' in outcomes[prepared.alone(name)]}, needs)
+                                     if applied.state(prepared.alone(name)) is None}, needs)
     report.verdict('in every subset', {at[-1] for at in failed}, needs)
-    right = sum('state' in outcome for outcome in outcomes.values())
-    report.say(f'{right} of {len(subsets)} subsets apply with fuzz 0')
-    report.result['subsets'] = [
-        {'patches': subset, 'applies': 'state' in outcome,
-         **{key: outcome[key] for key in ('failed', 'at', 'moved') if outcome.get(key)}}
-        for subset, outcome in outcomes.items()]
-    return Applied(outcomes)
+    outcomes = [outcome for of in applied.outcomes.values()
+                for choice, outcome in of.items() if choice]
+    right = sum('failed' not in outcome for outcome in outcomes)
+    report.say(f'{"not " if failed else ""}every subset applies with fuzz 0: {right} of '
+               f'{len(outcomes)} choices among the patches of a file, in {len(applied.outcomes)}')
+    report.result['applied'] = {
+        path: [{'patches': choice, 'applies': 'failed' not in outcome,
+                **{key: outcome[key] for key in ('failed', 'at', 'moved') if outcome.get(key)}}
+               for choice, outcome in of.items() if choice]
+        for path, of in applied.outcomes.items()}
+    return applied
 
 
 def check_refresh(prepared, applied, report):
@@ -254,7 +238,7 @@ def compile_together(prepared, applied, compiled, report):
     missing, everything = prepared.missing('with the others'), tuple(prepared.needs)
     proven = {prepared.alone(name) for name in prepared.needs} - {everything} \
         if prepared.recorded else set()
-    subsets = [subset for subset in to_compile(prepared.needs, prepared.patches)
+    subsets = [subset for subset in to_compile(prepared.needs)
                if applied.state(subset) is not None
                and (subset in compiled.outcomes or missing and subset not in proven)]
     if not subsets:
@@ -359,7 +343,7 @@ def prove(tree, how):
         recorded = record.verdicts(tree) if how == 'missing' and pinned else {}
         prepared = prepare(context, pinned, recorded)
         describe(prepared, report)
-        applied = apply_subsets(prepared, report)
+        applied = apply_series(prepared, report)
         keep(prepared, report)
         check_refresh(prepared, applied, report)
         keep(prepared, report)
