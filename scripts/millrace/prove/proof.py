@@ -17,9 +17,9 @@ from millrace import TOP
 from millrace.command import environment
 from millrace.context import Context, resolve
 from millrace.errors import Failure
-from millrace.patches import patchfile, series
+from millrace.patches import mutations, patchfile, series
 from millrace.progress import Progress
-from millrace.prove import apply, lint, record, refresh, tests
+from millrace.prove import apply, lint, mutate, record, refresh, tests
 from millrace.prove.compile import BuildTree, added
 from millrace.prove.facts import Facts
 from millrace.upstream import pins
@@ -91,6 +91,10 @@ class Prepared:
     def alone(self, name):
         """The subset of a patch and what it needs."""
         return series.closure([name], self.needs)
+
+    def debug_source(self):
+        """The source and build directory of a debug server."""
+        return mutate.DebugTree(self.context, self.facts, self.source.vanilla)
 
     def log(self, subset):
         """The log of a subset's compilation."""
@@ -301,6 +305,64 @@ def run_tests(prepared, applied, report):
         keep(prepared, report)         # each takes minutes
 
 
+def check_mutations(prepared, applied, report):
+    """Every mutation fits the source with the series: those that do not are faults."""
+    state = applied.state(tuple(prepared.needs))
+    if state is not None:
+        found = mutate.stale(prepared.facts, state, report.tree, prepared.needs)
+        for name, faults in found.items():
+            report.verdict('mutations', {name}, [name])
+            report.faults += [f'{report.tree}: {fault}' for fault in faults]
+
+
+def chosen_mutations(prepared, only):
+    """{patch: its mutations}: of the patches named, or all that the record does not have."""
+    tree = prepared.context.tree
+    for name in only:
+        if name not in prepared.needs:
+            raise Failure(f"no patch '{name}' in the series of tree {tree}",
+                          f'known patches: {" ".join(prepared.needs)}')
+        if not mutations.files(tree, name):
+            raise Failure(f'there are no mutations of {name}',
+                          f'add some: tests/mutations/common/{name}.toml')
+    names = only or [name for name in prepared.missing('mutations')
+                     if mutations.files(tree, name)]
+    return {name: mutations.load(tree, name) for name in names}
+
+
+def run_mutations(prepared, applied, report, only):
+    """Each mutation fails the test that it names, which passes without it."""
+    report.result['mutations'] = {}
+    state = applied.state(tuple(prepared.needs))
+    if state is None:
+        return
+    for name, of in chosen_mutations(prepared, only).items():
+        if report.verdicts[name].get('mutations') == 'no':
+            continue                    # one of them does not fit
+        patch, outcomes = prepared.patches[name], []
+        for debug in (False, True):
+            chosen = [each for each in of if mutate.needs_debug(patch, each) == debug]
+            if chosen:
+                build = prepared.debug_source() if debug else prepared.source
+                build.prepare(report.say)
+                bar = Progress(f'{report.tree}: builds for the mutations of {name}')
+                outcomes += mutate.check_mutations(build, patch, state, chosen,
+                                                   build.work / 'logs', bar)
+                bar.clear()
+        wrong = [(mutation, text) for mutation, text in outcomes if text]
+        for mutation, text in wrong:
+            report.fault(f'{name}, mutation {mutation.name}: {text}', [mutation.breaks],
+                         f'make the test see it, or mend {mutation.place}')
+        report.verdict('mutations', {name} if wrong else set(), [name])
+        report.say(f'the tests of {name} see {len(outcomes) - len(wrong)} of {len(outcomes)} '
+                   'mutations')
+        report.result['mutations'][name] = {
+            mutation.name: {'breaks': mutation.breaks, 'test': mutation.test,
+                            'debug': mutate.needs_debug(patch, mutation), 'wrong': text}
+            for mutation, text in outcomes}
+        keep(prepared, report)
+
+
 def keep(prepared, report):
     """Writes the result, and the record where it is about the pinned release."""
     report.result |= {'verdicts': report.verdicts, 'faults': report.faults,
@@ -325,11 +387,12 @@ def fetch(context):
         raise NoTarball(f'{context.tree}: not proven, for its tarball cannot be had')
 
 
-def prove(tree, how):
+def prove(tree, how, only=()):
     """Proves a tree; returns its faults, an empty list where it is right.
 
-    `how` is quick (nothing is compiled), compile, tests, or missing (as tests, but only what
-    the record has not).  Each step's verdicts are recorded before the next one begins, which
+    `how` is quick (nothing is compiled), compile, tests, missing (as tests, but only what the
+    record has not), or mutations (as quick, and those of the patches in `only`, or all that the
+    record has not).  Each step's verdicts are recorded before the next one begins, which
     may be interrupted.
     """
     report = Report(tree)
@@ -340,14 +403,18 @@ def prove(tree, how):
     fetch(context)
     pinned = context.sha256 == pin['SHA256']
     with locked(context):
-        recorded = record.verdicts(tree) if how == 'missing' and pinned else {}
+        known = how in ('missing', 'mutations') and pinned
+        recorded = record.verdicts(tree) if known else {}
         prepared = prepare(context, pinned, recorded)
         describe(prepared, report)
         applied = apply_series(prepared, report)
         keep(prepared, report)
         check_refresh(prepared, applied, report)
+        check_mutations(prepared, applied, report)
+        if how == 'mutations':
+            run_mutations(prepared, applied, report, only)
         keep(prepared, report)
-        if how == 'quick':
+        if how in ('quick', 'mutations'):
             return report.faults
         compiled = compile_alone(prepared, applied, report)
         keep(prepared, report)

@@ -28,7 +28,7 @@ def for_release(file):
     return [test for test in read_header(file).fields['Test'].split() if test not in debug]
 
 
-def _run(build, state, tests, options, log, tell):
+def run(build, state, tests, options, log, tell):
     """Builds a state and runs tests in it: (verdicts, or None; the lines that show a failure)."""
     failed = build.make(state, log, tell, link=True)
     if failed:
@@ -65,7 +65,7 @@ def check_tests(build, patch, without, alone, logs, tell=lambda done, of: None):
             (laid, 'fail', 'does not fail without the patch', 'without', ['--parallel=1']),
             (alone, 'pass', 'does not pass with it', 'with', [])):
         log = logs.with_name(f'{logs.name}.{which}.log')
-        names, failed = _run(build, state, tests, options, log, tell)
+        names, failed = run(build, state, tests, options, log, tell)
         if names is None:
             return [*faults, 'the server does not build', *failed]
         for test in tests:
