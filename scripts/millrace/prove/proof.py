@@ -290,9 +290,11 @@ def run_tests(prepared, applied, report):
         states = applied.state(without), applied.state(alone)
         if None in states:
             continue
-        prepared.source.prepare(report.say)
+        patch = prepared.patches[name]
+        build = prepared.source if tests.for_release(patch.file) else prepared.debug_source()
+        build.prepare(report.say)
         bar = Progress(f'{report.tree}: builds for the tests of {name}')
-        faults = tests.check_tests(prepared.source, prepared.patches[name], *states,
+        faults = tests.check_tests(build, patch, *states,
                                    prepared.context.work / 'logs' / f'{name}.tests', bar)
         bar.clear()
         report.verdict('tests', {name} if faults else set(), [name])
