@@ -55,7 +55,7 @@ check-fast: setup-tests ## run the tests that need no compiled server
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint
 prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
-	@scripts/prove $(if $(TESTS),--$(if $(filter missing mutations,$(TESTS)),$(TESTS),tests)) $(PROVEN)
+	@scripts/prove $(if $(TESTS),--$(or $(filter missing mutations,$(TESTS)),tests)) $(PROVEN)
 reproduce: packages     ## build the packages again elsewhere and compare the bytes
 	@scripts/reproduce
 

@@ -199,7 +199,7 @@ def few(tmp_path, monkeypatch):
                          ('10.11-scan+without', ('without:google-io', 'millrace'))):
         sample.write(tmp_path / name, suite=name[6:10], builds=builds, seconds=1)
     sample.change(tmp_path / '10.11-oltp', slow)
-    monkeypatch.setattr(evidence, 'KEPT', tmp_path)
+    monkeypatch.setattr(evidence, 'kept', lambda: sets.sets_in(tmp_path))
     monkeypatch.setattr(evidence, 'verdicts', lambda tree: {'google-io': {'tests': 'yes'}})
     return tmp_path
 

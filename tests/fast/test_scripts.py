@@ -73,6 +73,8 @@ def test_the_default_tree_has_one_home(checkout):
     assert status == 0 and text.rstrip().endswith('scripts/prove')      # all trees
     status, text = checkout.run('make', '-n', 'prove', 'TREE=10.11', 'TESTS=missing')
     assert status == 0 and text.rstrip().endswith('scripts/prove --missing 10.11')
+    status, text = checkout.run('make', '-n', 'prove', 'TREE=10.11', 'TESTS=mutations')
+    assert status == 0 and text.rstrip().endswith('scripts/prove --mutations 10.11')
     status, text = checkout.run('make', '-n', 'prove', 'TESTS=1', TREE=None)
     assert status == 0 and text.rstrip().endswith('scripts/prove --tests')
 

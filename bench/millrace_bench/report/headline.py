@@ -10,7 +10,7 @@ from millrace import TOP
 from millrace.errors import Failure
 from millrace_bench.measure.result import write_whole
 from millrace_bench.report import format as text_of
-from millrace_bench.report.sets import KEPT, ResultSet, comparison, kept, place
+from millrace_bench.report.sets import ResultSet, comparison, kept, place
 from millrace_bench.report.templates import render
 
 BASE, BUILD = 'vanilla', 'millrace'

@@ -2,10 +2,11 @@
 
 A proof is about the change that a patch makes, on what it needs ('patch'), about what
 of it is compiled ('source'), with the tests that it names ('tests'), with its mutations as
-well ('mutations'), about those of the whole series ('series', 'sources'), or about the files of the series, headers and all
-('files'), on one tarball.  It stands under the hash of just that.  So a patch that changed
-is not proven until it is proven again, but a better Description takes nothing back, nor
-does another test take back the compilation.
+well ('mutations'), about those of the whole series ('series', 'sources'), or about the files
+of the series, headers and all ('files'), on one tarball.  It stands under the hash of just
+that.  So a patch that changed is not proven until it is proven again, but a better
+Description takes nothing back, nor does another test take back the compilation.  Mutations
+are in the whole series, but stand under their own patch: all others change too often.
 """
 import dataclasses
 import json

@@ -47,9 +47,9 @@ def check_tests(build, patch, without, alone, logs, tell=lambda done, of: None):
     """Runs the tests of a patch without and with it: a list of faults, empty where proven.
 
     `build` is a BuildTree: of a release build, or of a debug build where no test of the patch
-    runs in another, and only then are those for debug builds run; `alone` the state with the patch and what
-    it needs, `without` the same but for the patch; `logs` the path of both logs without
-    its ending.
+    runs in another, and only then are those for debug builds run; `alone` the state with
+    the patch and what it needs, `without` the same but for the patch; `logs` the path of
+    both logs without its ending.
     """
     tests = for_release(patch.file) or read_header(patch.file).fields['Test'].split()
     key = digest('tests', build.context.sha256, toolchain(), tests,
