@@ -57,7 +57,7 @@ check-fast: setup-tests ## run the tests that need no compiled server
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint
 prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
-	@scripts/prove $(if $(TESTS),$(if $(filter missing,$(TESTS)),--missing,--tests)) $(PROVEN)
+	@scripts/prove $(if $(TESTS),--$(or $(filter missing mutations,$(TESTS)),tests)) $(PROVEN)
 reproduce: packages     ## build the packages again elsewhere and compare the bytes
 	@scripts/reproduce
 
@@ -91,7 +91,7 @@ help:                   ## print this list
 	@echo '  VERSION= SHA256=     another upstream release of the tree, and the hash of its tarball'
 	@echo '  TARBALL=             a tarball already at hand, with its .asc beside it'
 	@echo '  TESTS=1              prove: run each patch'"'"'s tests, too; TESTS=missing: only what'
-	@echo '                       the committed record lacks'
+	@echo '                       the committed record lacks; TESTS=mutations: broken patches'
 	@echo '  SUITE= BUILDS="a b"  bench: workloads (bench/run --help lists them) and builds'
 	@echo '  IOPS=3000            bench: requests a second that the disk allows'
 	@echo '  SIZE= SECONDS=       bench, profile: size of the data (1: the usual), seconds of load'

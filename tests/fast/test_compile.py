@@ -149,7 +149,7 @@ def test_the_tests_of_a_patch(maker, idle):
     ('shared', ['innodb.right does not fail without', 'verdict is pass']),
     ('skip', ['does not fail without', 'does not pass with', 'verdict is skipped']),
     ('shared 3', ['innodb.right does not pass with', 'verdict is fail']),
-    ('--source include/have_debug.inc\nshared 2', ['debug build']),
+    ('shared 3\n--source include/have_debug.inc', ['innodb.right does not pass with']),
 ])
 def test_tests_that_prove_nothing(test, words, maker):
     maker.add('right', {'include/shared.h': replace('return 1', 'return 2')}, test=test)
@@ -158,6 +158,15 @@ def test_tests_that_prove_nothing(test, words, maker):
     assert 'tiny: right: ' in text and all(word in text for word in words), text
     assert 'mend: make patched TREE=tiny PATCHES="all"' in text
     assert result['verdicts']['right']['tests'] == 'no'
+
+
+def test_a_patch_whose_tests_need_a_debug_build(maker):
+    maker.add('right', {'include/shared.h': replace(
+        'return 1;', '\n#ifdef NDEBUG\nreturn 1;\n#else\nreturn 2;\n#endif\n')},
+              test='shared 2\n--source include/have_debug.inc')
+    status, text, result = run(maker, '--tests')
+    assert status == 0, text
+    assert result['verdicts']['right']['tests'] == 'yes'
 
 
 def test_tests_of_a_patch_that_needs_another(maker):

@@ -38,6 +38,7 @@ def test_a_good_patch(tmp_path):
     ('--- a/sql/x.cc', '--- a/sql/../../x.cc', ['outside the tree']),
     ('+++ b/sql/x.cc', '+++ mariadb/sql/x.cc', ['quilt', 'make refresh']),
     ('+++ b/sql/x.cc', '+++ b/sql/x.cc\t2026-11-21 12:00:00', ['quilt', 'without a date']),
+    ('+++ b/sql/x.cc', '+++ b/sql/y.cc', ['makes sql/y.cc of sql/x.cc', 'make refresh']),
     ('+++ b/sql/x.cc', '+++ b/debian/rules', ['debian/']),
     ('--- a/sql/x.cc', '--- a/debian/mariadb-server.install', ['debian/']),
     ('+++ b/sql/x.cc', '+++ b/.pc/applied-patches', ['.pc']),

@@ -73,50 +73,70 @@ def test_our_own_series(checkout, tarball):
 
 
 @pytest.fixture
-def seven(checkout, maker):
-    """A checkout with seven patches that all touch one file, and one each."""
+def fifteen(checkout, maker):
+    """A checkout with eight mends, each of a file of its own, and seven patches that all change
+    one file and that of one of the mends, which three of them need."""
+    for name, own in OWN.items():
+        maker.add(f'fix-{name}', {own: put(2, f'/* fix-{name} */')})
+    maker.add('fix-shared', {SHARED: put(8, '/* fix-shared */')})
     for number, (name, own) in enumerate(OWN.items(), 1):
-        maker.add(name, {SHARED: put(number, f'/* {name} */'), own: put(4, '/* own */')})
+        maker.add(name, {SHARED: put(number, f'/* {name} */'), own: put(4, '/* own */')},
+                  depends=f'fix-{name}' if number > 4 else 'none')
     return checkout
 
 
-def test_seven_patches(seven, unpacked, tmp_path):
-    status, text, result, took = run(seven)
+def choices(result, path):
+    """The choices among the patches of a file that were proven, sorted."""
+    return sorted(tuple(choice['patches']) for choice in result['applied'][path])
+
+
+def every(names):
+    """All subsets of some names but the empty one, sorted."""
+    return sorted(subset for size in range(1, len(names) + 1)
+                  for subset in itertools.combinations(names, size))
+
+
+def test_fifteen_patches(fifteen, unpacked, tmp_path):
+    status, text, result, took = run(fifteen)
     assert status == 0, text
     print(f'cold: {took:.2f} s')
     assert took < 60
-    assert f'{TREE}: 128 of 128 subsets apply' in text and 'refresh changes nothing' in text
-    assert sorted(tuple(subset['patches']) for subset in result['subsets']) == sorted(
-        subset for size in range(8) for subset in itertools.combinations(OWN, size))
-    assert any(subset.get('moved') for subset in result['subsets']), 'these have offsets'
-    known = facts(seven)
+    # of the shared file 255, of each own one 3, or 2 where one patch needs the other, and a
+    # test of each patch: instead of the 2^15 * (3/4)^3 = 13824 subsets of the series
+    assert f'{TREE}: every subset applies with fuzz 0: 288 of 288 choices' in text
+    assert 'refresh changes nothing' in text
+    assert choices(result, SHARED) == every(['fix-shared', *OWN])
+    assert choices(result, OWN['one']) == every(['fix-one', 'one'])
+    assert choices(result, OWN['five']) == [('fix-five',), ('fix-five', 'five')]
+    assert any(choice.get('moved') for choice in result['applied'][SHARED]), 'these have offsets'
+    known = facts(fifteen)
 
     idle = path_without(tmp_path / 'idle', 'patch', 'quilt', 'tar')
-    status, text, again, took = run(seven, PATH=idle)
+    status, text, again, took = run(fifteen, PATH=idle)
     print(f'again: {took:.2f} s')
     assert status == 0 and took < 2, f'{took} s; {text}'
-    assert facts(seven) == known, 'nothing was done twice'
+    assert facts(fifteen) == known, 'nothing was done twice'
     assert again | {'seconds': 0} == result | {'seconds': 0}
-    check_some_by_hand(seven, result, unpacked, tmp_path)
+    check_some_by_hand(fifteen, result, unpacked, tmp_path)
 
-    patch = seven.path / 'patches' / TREE / 'seven.patch'
+    patch = fifteen.path / 'patches' / TREE / 'three.patch'
     patch.write_text(patch.read_text().replace('/* own */', '/* its own */'))
-    status, text, _, _ = run(seven)
+    status, text, _, _ = run(fifteen)
     assert status == 0, text
-    # the 64 subsets that end with it, and the refresh
-    assert len(facts(seven) - known) == 65
+    # in its own file with the mend and without, and the refresh
+    assert len(facts(fifteen) - known) == 3
 
 
 def check_some_by_hand(checkout, result, unpacked, tmp_path):
-    """Ten of the subsets, applied by hand, have the files of the facts."""
+    """Some of the subsets of the series, applied by hand, have the files of the facts."""
     facts = Facts(checkout.path / 'work' / TREE / 'prove')
+    needs = {name: patch['needs'] for name, patch in result['patches'].items()}
     patches = {name: patchfile.read(checkout.path / 'patches' / TREE / f'{name}.patch')
-               for name in OWN}
+               for name in needs}
     paths = sorted({path for patch in patches.values() for path in patch.paths})
-    vanilla = apply.vanilla(facts, None, result['tarball'], paths)
-    applied = apply.apply_subsets(facts, patches, series.closed_subsets(dict.fromkeys(OWN, [])),
-                                  vanilla)
-    for number, subset in enumerate(list(applied)[::13]):
+    applied = apply.apply_series(facts, needs, patches,
+                                 apply.vanilla(facts, None, result['tarball'], paths))
+    for number, subset in enumerate(series.closed_subsets(needs)[::1471]):
         tree = tmp_path / str(number)
         for path in paths:
             if (unpacked / path).exists():
@@ -125,7 +145,21 @@ def check_some_by_hand(checkout, result, unpacked, tmp_path):
         for name in subset:
             subprocess.run(['patch', '-p1', '-s', '--no-backup-if-mismatch', '-i',
                             patches[name].file], cwd=tree, check=True)
-        check_files(facts, applied[subset]['state'], tree)
+        check_files(facts, applied.state(subset), tree)
+
+
+@pytest.mark.parametrize('needs, changed, expected', [
+    ({'a': [], 'b': [], 'c': []}, 'ac', ['', 'a', 'c', 'ac']),
+    ({'a': [], 'b': ['a'], 'c': ['b']}, 'ac', ['', 'a', 'ac']),
+    ({'a': [], 'b': ['a'], 'c': ['a']}, 'bc', ['', 'b', 'c', 'bc']),
+    ({'a': [], 'b': ['a'], 'c': []}, 'b', ['', 'b']),
+], ids=['none needed', 'needed by way of another', 'both need another', 'one'])
+def test_the_choices_are_what_the_closed_subsets_leave_of_a_file(needs, changed, expected):
+    made = [''.join(choice) for choice in apply.choices(needs, tuple(changed))]
+    assert made == expected
+    left = {''.join(name for name in subset if name in changed)
+            for subset in series.closed_subsets(needs)}
+    assert sorted(made) == sorted(left)
 
 
 def check_files(facts, state, tree):
@@ -148,14 +182,16 @@ def test_a_conflict_is_named_once_with_its_mend(checkout, maker, unpacked):
     conflict(maker)
     status, text, result, _ = run(checkout)
     assert status == 1
-    assert '6 of 8 subsets apply' in text and '\n1 fault\n' in text
+    # of 7 choices in the shared file, and 3 tests
+    assert 'not every subset applies' in text and '8 of 10 choices' in text, text
+    assert '\n1 fault\n' in text
     assert 'right does not apply' in text and 'after left' in text
     assert f'patching file {SHARED}' in text and 'Hunk #1 FAILED' in text
     assert f'mend: make patched TREE={TREE} PATCHES="left right"' in text
     assert result['verdicts']['right'] == {'applies alone': 'yes', 'in every subset': 'no'}
     assert result['verdicts']['left']['in every subset'] == 'yes'
-    failed = [subset for subset in result['subsets'] if not subset['applies']]
-    assert [subset['patches'] for subset in failed] == [['left', 'right'],
+    failed = [choice for choice in result['applied'][SHARED] if not choice['applies']]
+    assert [choice['patches'] for choice in failed] == [['left', 'right'],
                                                         ['left', 'middle', 'right']]
 
     unpack(unpacked, checkout.path / 'work' / TREE / 'left+right' / unpacked.name)
@@ -173,9 +209,23 @@ def test_depends_leaves_out_what_does_not_go_without(checkout, maker):
     patch.write_text(patch.read_text().replace('Depends: none', 'Depends: base'))
     status, text, result, _ = run(checkout)
     assert status == 0, text
-    assert '6 of 6 subsets apply' in text
-    assert all('base' in subset['patches'] for subset in result['subsets']
-               if 'more' in subset['patches'])
+    assert choices(result, SHARED) == [('base',), ('base', 'more'), ('base', 'other'),
+                                       ('base', 'other', 'more'), ('other',)]
+
+
+def test_a_conflict_names_what_its_patches_need(checkout, maker):
+    """The fault is in one file, but the command that shows it needs a patch that is not in it."""
+    maker.add('base', {OWN['one']: put(1, '/* base */')})
+    maker.add('left', {SHARED: put(1, '/* left */'), OWN['two']: put(1, '/* left */')},
+              depends='base')
+    maker.files.clear()
+    maker.add('right', {SHARED: put(1, '/* right */'), OWN['two']: put(1, '/* right */')})
+    status, text, result, _ = run(checkout)
+    assert status == 1 and '\n1 fault\n' in text, text
+    assert 'right does not apply' in text and 'after base left' in text
+    assert f'patching file {SHARED}' in text and f'patching file {OWN["two"]}' in text
+    assert f'mend: make patched TREE={TREE} PATCHES="all"' in text
+    assert result['verdicts']['right'] == {'applies alone': 'yes', 'in every subset': 'no'}
 
 
 def test_fuzz_is_refused(checkout, maker):
@@ -199,7 +249,7 @@ def test_refresh_must_change_nothing(checkout, maker, unpacked):
     patch.write_text(head + number + rest.replace(old, str(int(old) + 100), 1))
     status, text, _, _ = run(checkout)
     assert status == 1, 'it applies at an offset'
-    assert '4 of 4 subsets apply' in text
+    assert 'every subset applies with fuzz 0: 5 of 5 choices' in text
     mend = f'make patched TREE={TREE} PATCHES="all" && make refresh TREE={TREE} PATCHES="all"'
     assert f'{TREE}: two ' in text and f'mend: {mend}' in text
     unpack(unpacked, checkout.path / 'work' / TREE / 'all' / unpacked.name)
@@ -304,20 +354,12 @@ def test_it_agrees_with_quilt(diff, tmp_path):
         check_files(facts, {**state, **mine['files']}, tmp_path / 'tree')
 
 
-@pytest.mark.parametrize('needs, files, expected', [
-    ({'a': []}, {'a': 'x.cc'}, ['a']),
-    ({'a': [], 'b': [], 'c': []}, {'a': 'x.cc', 'b': 'y.cc', 'c': 'z.cc'},
-     ['a', 'b', 'c', 'ab', 'ac', 'bc', 'abc']),
+@pytest.mark.parametrize('needs, expected', [
+    ({'a': []}, ['a']),
+    ({'a': [], 'b': [], 'c': []}, ['a', 'b', 'c', 'ab', 'ac', 'bc', 'abc']),
     ({'a': [], 'b': [], 'c': [], 'd': []},
-     {'a': 'x.cc', 'b': 'y.cc', 'c': 'x.cc', 'd': 'mysql-test/t/y.cc'},
-     ['a', 'b', 'c', 'd', 'ac', 'abc', 'abd', 'acd', 'bcd', 'abcd']),
-    ({'a': [], 'b': ['a'], 'c': []}, {'a': 'x.cc', 'b': 'y.cc', 'c': 'z.cc'},
-     ['a', 'c', 'ab', 'ac', 'abc']),
-], ids=['one', 'three', 'a pair on one file', 'a dependency'])
-def test_what_is_compiled(needs, files, expected, tmp_path):
-    patches = {}
-    for name, path in files.items():
-        file = tmp_path / f'{name}.patch'
-        file.write_text('Description: x\n---\n' + hunks(path, 'old\n', 'new\n'))
-        patches[name] = patchfile.read(file)
-    assert sorted(map(''.join, proof.to_compile(needs, patches))) == sorted(expected)
+     ['a', 'b', 'c', 'd', 'abc', 'abd', 'acd', 'bcd', 'abcd']),
+    ({'a': [], 'b': ['a'], 'c': []}, ['a', 'c', 'ab', 'ac', 'abc']),
+], ids=['one', 'three', 'four', 'a dependency'])
+def test_what_is_compiled(needs, expected):
+    assert sorted(map(''.join, proof.to_compile(needs))) == sorted(expected)

@@ -200,7 +200,7 @@ def few(tmp_path, monkeypatch):
         sample.write(tmp_path / name, suite=name[6:10], builds=builds, seconds=1)
     sample.change(tmp_path / '10.11-oltp', slow)
     for module in (evidence, overview):
-        monkeypatch.setattr(module, 'KEPT', tmp_path)
+        monkeypatch.setattr(module, 'kept', lambda: sets.sets_in(tmp_path))
     monkeypatch.setattr(overview, 'verdicts', lambda tree: {'google-io': {'tests': 'yes'}})
     return tmp_path
 

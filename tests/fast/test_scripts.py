@@ -107,6 +107,7 @@ def test_the_default_tree_has_one_home(checkout, made):
     assert made('bench', TREE=None) == ['--tree', '11.8']
     assert made('prove', TREE=None) == ['']      # all trees
     assert made('prove', 'TREE=10.11', 'TESTS=missing') == ['--missing', '10.11']
+    assert made('prove', 'TREE=10.11', 'TESTS=mutations') == ['--mutations', '10.11']
     assert made('prove', 'TESTS=1', TREE=None) == ['--tests']
 
 

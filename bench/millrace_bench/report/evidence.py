@@ -9,7 +9,7 @@ from millrace import TOP
 from millrace.patches.tables import table
 from millrace_bench.measure.stats import comparisons as comparisons_of
 from millrace_bench.report import format as text_of
-from millrace_bench.report.sets import KEPT, comparison, sets_in
+from millrace_bench.report.sets import comparison, kept
 
 SERIES = ('millrace', 'plain:millrace')    # builds with all patches
 TRAINED, UNSEEN = ('oltp', 'tpcc'), ('unseen',)    # suites that show what a profile gains, costs
@@ -88,7 +88,7 @@ def measured(tree_names, header):
     """The table of a patch's page, for these trees: sets with the patch alone or left out, then
     the series' sets of the suites that its header names, with the profile where there are such.
     """
-    results = [result for result in sets_in(KEPT) if result.data['tree'] in tree_names]
+    results = [result for result in kept() if result.data['tree'] in tree_names]
     rows = []
     for result in results:
         if builds := builds_about(result, header.name):
@@ -113,7 +113,7 @@ def profile():
                       file.read_text(encoding='utf-8').splitlines() if ': ' in line)
         facts.append([file.parent.name, record['release'], record['date'], record['compiler'],
                       record['seconds']])
-    results = sets_in(KEPT)
+    results = kept()
     rows = []
     for suites, kind in ((TRAINED, 'trained'), (UNSEEN, 'not trained')):
         for result in results:

@@ -10,7 +10,7 @@ from millrace import TOP
 from millrace.errors import Failure
 from millrace_bench.measure.result import write_whole
 from millrace_bench.report import format as text_of
-from millrace_bench.report.sets import KEPT, ResultSet, comparison, place, sets_in
+from millrace_bench.report.sets import ResultSet, comparison, kept, place
 from millrace_bench.report.templates import render
 
 BASE, BUILD = 'vanilla', 'millrace'
@@ -109,7 +109,7 @@ def picture(results):
 
 def usual_sets():
     """The kept sets of vanilla and millrace, in all suites and volumes."""
-    return [result for result in sets_in(KEPT) if result.usual]
+    return [result for result in kept() if result.usual]
 
 
 def block():

@@ -14,7 +14,7 @@ from millrace.upstream.pins import trees
 from millrace_bench.report import format as text_of
 from millrace_bench.report.evidence import (SERIES, beside_vanilla, builds_about, ratio, verdict)
 from millrace_bench.report.headline import gain
-from millrace_bench.report.sets import KEPT, comparison, sets_in
+from millrace_bench.report.sets import comparison, kept
 
 PLACE = TOP / 'test-results'
 EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
@@ -253,9 +253,9 @@ def suites_of_tree(tree):
 
 def pages():
     """{file: text} of the pages of test-results/."""
-    kept, of_tree = sets_in(KEPT), {}
+    of_tree = {}
     for tree in trees():
-        of_tree[tree] = [result for result in kept if result.data['tree'] == tree]
+        of_tree[tree] = [result for result in kept() if result.data['tree'] == tree]
     parts = {
         'README.md': (INTRODUCTION, [screen(tree, sets) for tree, sets in of_tree.items()]),
         'sets/README.md': (SETS, [sets_of_tree(tree, sets)

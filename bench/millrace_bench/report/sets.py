@@ -147,3 +147,9 @@ def sets_in(directory):
     """The result sets in a directory, sorted by place()."""
     return sorted((ResultSet(file.parent) for file in Path(directory).glob('*/result.json')),
                   key=place)
+
+
+@functools.cache
+def kept():
+    """The result sets that are kept, read and checked once."""
+    return sets_in(KEPT)

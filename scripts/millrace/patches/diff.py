@@ -108,6 +108,19 @@ def parse(text):
             for old, new, hunks in files]
 
 
+def parts(text):
+    """{path: the part of a patch of ours that is about the file}."""
+    taken, lines = {}, split(text)[1].split('\n')
+    scanned = [(kind, line) for _, kind, line in scan(lines) if kind != 'short']
+    path = None
+    for (kind, line), (_, after) in zip(scanned, [*scanned[1:], ('', '')]):
+        if kind == 'path' and line.startswith('--- ') and after.startswith('+++ '):
+            path = path_of(after) or path_of(line)
+        if path and (kind != 'between' or line):
+            taken.setdefault(path, []).append(f'{line}\n')
+    return {path: ''.join(part) for path, part in taken.items()}
+
+
 def paths(text):
     """All paths that a diff is about, those that it renames or copies included."""
     names = {path for entry in parse(text) for path in (entry.old, entry.new) if path}

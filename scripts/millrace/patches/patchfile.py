@@ -96,7 +96,7 @@ def read(file):
     if lines[-1] == '':
         lines.pop()
     start = next((number for number, line in enumerate(lines, 1) if line.rstrip('\r') == '---'), 0)
-    faults, paths, hunks, seen = [], [], 0, set()
+    faults, paths, hunks, seen, before = [], [], 0, set(), ''
     head = [(number, 'header', line) for number, line in enumerate(lines[:start], 1)]
     for number, kind, line in head + list(diff.scan(lines[start:], start + 1)):
         rule = broken(kind, line)
@@ -108,8 +108,13 @@ def read(file):
             faults.append(Fault('is the last line, but its hunk goes on',
                                 'make refresh, or bring the whole patch', number))
         elif kind == 'path' and not line.endswith('/dev/null'):
+            if not rule and line.startswith('+++ ') and paths and before == f'--- a/{paths[-1]}' \
+                    and paths[-1] != line[6:]:
+                faults.append(Fault(f'makes {line[6:]} of {paths[-1]}', 'let it remove the one '
+                                    'and add the other, as quilt does: make refresh', number))
             paths.append(line[6:])
         hunks += kind == 'hunk'
+        before = line
     if not hunks:
         faults.append(Fault('no hunk in it', 'make the change (make patched, quilt add, '
                             f'make refresh), or remove {file}', len(lines) or 1))

@@ -124,6 +124,9 @@ def made():
     """({file: its text as it has to be}, Faults of files that lack a block)."""
     texts, faults = {}, []
     result_sets.cache_clear()
+    if has_measurements():
+        from millrace_bench.report import evidence, headline as picture, overview, sets
+        sets.kept.cache_clear()
     for file, contents in blocks().items():
         text = file.read_text(encoding='utf-8')
         for name, content in contents.items():
@@ -136,7 +139,6 @@ def made():
                 text = filled
         texts[file] = text
     if has_measurements():
-        from millrace_bench.report import headline as picture, overview
         texts |= overview.pages()
         texts[TOP / 'docs/headline.svg'] = picture.picture(picture.usual_sets())
     return texts, faults

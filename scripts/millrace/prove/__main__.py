@@ -4,9 +4,10 @@ For each release tree (where none is named, all whose tarball can be had):
   - the series, the headers and the texts of the patches keep the rules;
   - every subset closed under Depends applies to vanilla with fuzz 0;
   - refreshing the whole series changes no byte of a patch;
-  - each patch alone, all but each, all, and each pair on the same file compile, with
-    no warning more than vanilla's (not with --quick);
-  - with --tests: each patch's own tests fail without it and pass with it alone.
+  - each patch alone, all that go without each, and all compile, with no warning more
+    than vanilla's (not with --quick);
+  - with --tests: each patch's own tests fail without it and pass with it alone;
+  - with --mutations: each patch's own tests fail where a part of it is broken on purpose.
 
 What was proven stays proven until something it was made from changes.  The result is
 in work/<tree>/prove/result.json, and the record that the tables are made from in
@@ -22,12 +23,12 @@ from millrace.prove.proof import NoTarball, prove
 from millrace.upstream import pins
 
 
-def prove_all(named, how):
+def prove_all(named, how, only):
     """Proves the trees named, or all that can be had: (faults, how many trees were proven)."""
     faults, proven = [], 0
     for tree in named or pins.trees():
         try:
-            faults += prove(tree, how)
+            faults += prove(tree, how, only)
             proven += 1
         except NoTarball as error:
             if named:
@@ -49,11 +50,18 @@ def main(argv):
                      help="run the patches' tests, too")
     how.add_argument('--missing', dest='how', action='store_const', const='missing',
                      help='as --tests, but only what the record does not have of the patches')
+    how.add_argument('--mutations', dest='how', action='store_const', const='mutations',
+                     help='run what tests/mutations has that the record lacks, and compile only '
+                          'for that')
+    options.add_argument('--patch', action='append', default=[], metavar='PATCH',
+                         help='with --mutations: run those of this patch')
     options.add_argument('tree', nargs='*', help='release trees; default: all')
     chosen = options.parse_args(argv)
+    if chosen.patch and chosen.how != 'mutations':
+        options.error('--patch goes with --mutations')
     faults = []
     try:
-        faults, proven = prove_all(chosen.tree, chosen.how)
+        faults, proven = prove_all(chosen.tree, chosen.how, chosen.patch)
     finally:                            # an interrupted run has a record, too
         try:
             tables.write()

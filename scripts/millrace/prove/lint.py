@@ -1,4 +1,4 @@
-"""The lint of a tree: the series, the headers and the texts of its patches.
+"""The lint of a tree: the series, the headers and the texts of its patches, their mutations.
 
 Nothing is applied that does not pass it.
 """
@@ -7,7 +7,7 @@ import re
 
 from millrace import TOP
 from millrace.errors import Fault, FaultyFile
-from millrace.patches import diff, header, patchfile, series
+from millrace.patches import diff, header, mutations, patchfile, series
 from millrace.upstream import pins
 
 NAME = r'[a-z0-9]+(-[a-z0-9]+)*'
@@ -69,5 +69,6 @@ def check_tree(tree):
     faults = check_series(tree)
     if not faults:
         names = series.names(tree)
-        faults = [fault for name in names for fault in check_patch(tree, name, names)]
+        faults = [fault for name in names for fault in check_patch(tree, name, names)] \
+            or mutations.check(tree)
     return faults

@@ -6,7 +6,6 @@ It puts verdicts and faults into a Report.
 import contextlib
 import datetime
 import fcntl
-import itertools
 import json
 import os
 import re
@@ -18,24 +17,20 @@ from millrace import TOP
 from millrace.command import environment
 from millrace.context import Context, resolve
 from millrace.errors import Failure
-from millrace.patches import patchfile, series
-from millrace.patches.diff import is_test
+from millrace.patches import mutations, patchfile, series
 from millrace.progress import Progress
-from millrace.prove import apply, lint, record, refresh, tests
+from millrace.prove import apply, lint, mutate, record, refresh, tests
 from millrace.prove.compile import BuildTree, added
 from millrace.prove.facts import Facts
 from millrace.upstream import pins
 
 
-def to_compile(needs, patches):
-    """The subsets that are compiled: each alone, without each, all, pairs on the same file."""
+def to_compile(needs):
+    """The subsets that are compiled: each patch alone, all that go without each, and all."""
     names = list(needs)
     chosen = {series.closure([name], needs) for name in names}
     chosen |= {tuple(other for other in names if name not in series.closure([other], needs))
                for name in names}
-    chosen |= {series.closure(pair, needs) for pair in itertools.combinations(names, 2)
-               if any(not is_test(path) for path in
-                      set(patches[pair[0]].paths) & set(patches[pair[1]].paths))}
     chosen.add(tuple(names))
     return sorted(chosen - {()}, key=lambda subset: [names.index(name) for name in subset])
 
@@ -97,6 +92,10 @@ class Prepared:
         """The subset of a patch and what it needs."""
         return series.closure([name], self.needs)
 
+    def debug_source(self):
+        """The source and build directory of a debug server."""
+        return mutate.DebugTree(self.context, self.facts, self.source.vanilla)
+
     def log(self, subset):
         """The log of a subset's compilation."""
         return self.context.work / 'logs' / f'{self.label(subset).replace(" ", "+")}.log'
@@ -104,16 +103,6 @@ class Prepared:
     def command(self, target, subset):
         """The command that makes this target of a subset."""
         return f'make {target} TREE={self.context.tree} PATCHES="{self.label(subset)}"'
-
-
-@dataclass(frozen=True)
-class Applied:
-    """How the subsets apply: {subset: outcome}, as apply.apply_subsets() has it."""
-    outcomes: dict
-
-    def state(self, subset):
-        """The state of the files with a subset applied; None where it does not apply."""
-        return self.outcomes[subset].get('state')
 
 
 @dataclass(frozen=True)
@@ -169,32 +158,31 @@ def describe(prepared, report):
                            'files': patch.paths} for name, patch in prepared.patches.items()}}
 
 
-def apply_subsets(prepared, report):
+def apply_series(prepared, report):
     """Every subset applies.  Returns Applied."""
     needs = prepared.needs
-    subsets = series.closed_subsets(needs)
     bar = Progress(f'{report.tree}: applies')
-    outcomes = apply.apply_subsets(prepared.facts, prepared.patches, subsets, prepared.vanilla,
-                                   bar)
+    applied = apply.apply_series(prepared.facts, needs, prepared.patches, prepared.vanilla, bar)
     bar.clear()
-    failed = {outcome['at']: outcome['failed'] for outcome in outcomes.values()
-              if 'failed' in outcome}
+    failed = applied.failed()
     for at, lines in failed.items():
-        if any(set(other) < set(at) and other[-1] == at[-1] for other in failed):
-            continue        # a smaller subset shows it already
         after = f' after {prepared.label(at[:-1])}' if at[:-1] else ''
         report.fault(f'{at[-1]} does not apply to {prepared.context.version}{after} with fuzz 0',
                      lines, prepared.command('patched', at) + ' stops there, and names the way on')
     report.verdict('applies alone', {name for name in needs
-                                     if 'failed' in outcomes[prepared.alone(name)]}, needs)
+                                     if applied.state(prepared.alone(name)) is None}, needs)
     report.verdict('in every subset', {at[-1] for at in failed}, needs)
-    right = sum('state' in outcome for outcome in outcomes.values())
-    report.say(f'{right} of {len(subsets)} subsets apply with fuzz 0')
-    report.result['subsets'] = [
-        {'patches': subset, 'applies': 'state' in outcome,
-         **{key: outcome[key] for key in ('failed', 'at', 'moved') if outcome.get(key)}}
-        for subset, outcome in outcomes.items()]
-    return Applied(outcomes)
+    outcomes = [outcome for of in applied.outcomes.values()
+                for choice, outcome in of.items() if choice]
+    right = sum('failed' not in outcome for outcome in outcomes)
+    report.say(f'{"not " if failed else ""}every subset applies with fuzz 0: {right} of '
+               f'{len(outcomes)} choices among the patches of a file, in {len(applied.outcomes)}')
+    report.result['applied'] = {
+        path: [{'patches': choice, 'applies': 'failed' not in outcome,
+                **{key: outcome[key] for key in ('failed', 'at', 'moved') if outcome.get(key)}}
+               for choice, outcome in of.items() if choice]
+        for path, of in applied.outcomes.items()}
+    return applied
 
 
 def check_refresh(prepared, applied, report):
@@ -254,7 +242,7 @@ def compile_together(prepared, applied, compiled, report):
     missing, everything = prepared.missing('with the others'), tuple(prepared.needs)
     proven = {prepared.alone(name) for name in prepared.needs} - {everything} \
         if prepared.recorded else set()
-    subsets = [subset for subset in to_compile(prepared.needs, prepared.patches)
+    subsets = [subset for subset in to_compile(prepared.needs)
                if applied.state(subset) is not None
                and (subset in compiled.outcomes or missing and subset not in proven)]
     if not subsets:
@@ -302,9 +290,11 @@ def run_tests(prepared, applied, report):
         states = applied.state(without), applied.state(alone)
         if None in states:
             continue
-        prepared.source.prepare(report.say)
+        patch = prepared.patches[name]
+        build = prepared.source if tests.for_release(patch.file) else prepared.debug_source()
+        build.prepare(report.say)
         bar = Progress(f'{report.tree}: builds for the tests of {name}')
-        faults = tests.check_tests(prepared.source, prepared.patches[name], *states,
+        faults = tests.check_tests(build, patch, *states,
                                    prepared.context.work / 'logs' / f'{name}.tests', bar)
         bar.clear()
         report.verdict('tests', {name} if faults else set(), [name])
@@ -315,6 +305,64 @@ def run_tests(prepared, applied, report):
         else:
             report.say(f'the tests of {name} fail without it and pass with it')
         keep(prepared, report)         # each takes minutes
+
+
+def check_mutations(prepared, applied, report):
+    """Every mutation fits the source with the series: those that do not are faults."""
+    state = applied.state(tuple(prepared.needs))
+    if state is not None:
+        found = mutate.stale(prepared.facts, state, report.tree, prepared.needs)
+        for name, faults in found.items():
+            report.verdict('mutations', {name}, [name])
+            report.faults += [f'{report.tree}: {fault}' for fault in faults]
+
+
+def chosen_mutations(prepared, only):
+    """{patch: its mutations}: of the patches named, or all that the record does not have."""
+    tree = prepared.context.tree
+    for name in only:
+        if name not in prepared.needs:
+            raise Failure(f"no patch '{name}' in the series of tree {tree}",
+                          f'known patches: {" ".join(prepared.needs)}')
+        if not mutations.files(tree, name):
+            raise Failure(f'there are no mutations of {name}',
+                          f'add some: tests/mutations/common/{name}.toml')
+    names = only or [name for name in prepared.missing('mutations')
+                     if mutations.files(tree, name)]
+    return {name: mutations.load(tree, name) for name in names}
+
+
+def run_mutations(prepared, applied, report, only):
+    """Each mutation fails the test that it names, which passes without it."""
+    report.result['mutations'] = {}
+    state = applied.state(tuple(prepared.needs))
+    if state is None:
+        return
+    for name, of in chosen_mutations(prepared, only).items():
+        if report.verdicts[name].get('mutations') == 'no':
+            continue                    # one of them does not fit
+        patch, outcomes = prepared.patches[name], []
+        for debug in (False, True):
+            chosen = [each for each in of if mutate.needs_debug(patch, each) == debug]
+            if chosen:
+                build = prepared.debug_source() if debug else prepared.source
+                build.prepare(report.say)
+                bar = Progress(f'{report.tree}: builds for the mutations of {name}')
+                outcomes += mutate.check_mutations(build, patch, state, chosen,
+                                                   build.work / 'logs', bar)
+                bar.clear()
+        wrong = [(mutation, text) for mutation, text in outcomes if text]
+        for mutation, text in wrong:
+            report.fault(f'{name}, mutation {mutation.name}: {text}', [mutation.breaks],
+                         f'make the test see it, or mend {mutation.place}')
+        report.verdict('mutations', {name} if wrong else set(), [name])
+        report.say(f'the tests of {name} see {len(outcomes) - len(wrong)} of {len(outcomes)} '
+                   'mutations')
+        report.result['mutations'][name] = {
+            mutation.name: {'breaks': mutation.breaks, 'test': mutation.test,
+                            'debug': mutate.needs_debug(patch, mutation), 'wrong': text}
+            for mutation, text in outcomes}
+        keep(prepared, report)
 
 
 def keep(prepared, report):
@@ -341,11 +389,12 @@ def fetch(context):
         raise NoTarball(f'{context.tree}: not proven, for its tarball cannot be had')
 
 
-def prove(tree, how):
+def prove(tree, how, only=()):
     """Proves a tree; returns its faults, an empty list where it is right.
 
-    `how` is quick (nothing is compiled), compile, tests, or missing (as tests, but only what
-    the record has not).  Each step's verdicts are recorded before the next one begins, which
+    `how` is quick (nothing is compiled), compile, tests, missing (as tests, but only what the
+    record has not), or mutations (as quick, and those of the patches in `only`, or all that the
+    record has not).  Each step's verdicts are recorded before the next one begins, which
     may be interrupted.
     """
     report = Report(tree)
@@ -356,14 +405,18 @@ def prove(tree, how):
     fetch(context)
     pinned = context.sha256 == pin['SHA256']
     with locked(context):
-        recorded = record.verdicts(tree) if how == 'missing' and pinned else {}
+        known = how in ('missing', 'mutations') and pinned
+        recorded = record.verdicts(tree) if known else {}
         prepared = prepare(context, pinned, recorded)
         describe(prepared, report)
-        applied = apply_subsets(prepared, report)
+        applied = apply_series(prepared, report)
         keep(prepared, report)
         check_refresh(prepared, applied, report)
+        check_mutations(prepared, applied, report)
+        if how == 'mutations':
+            run_mutations(prepared, applied, report, only)
         keep(prepared, report)
-        if how == 'quick':
+        if how in ('quick', 'mutations'):
             return report.faults
         compiled = compile_alone(prepared, applied, report)
         keep(prepared, report)

@@ -1,17 +1,18 @@
 """The record of what was proven, in test-results/proofs/<tree>.json, which is committed.
 
 A proof is about the change that a patch makes, on what it needs ('patch'), about what
-of it is compiled ('source'), with the tests that it names ('tests'), about those of the
-whole series ('series', 'sources'), or about the files of the series, headers and all
-('files'), on one tarball.  It stands under the hash of just that.  So a patch that changed
-is not proven until it is proven again, but a better Description takes nothing back, nor
-does another test take back the compilation.
+of it is compiled ('source'), with the tests that it names ('tests'), with its mutations as
+well ('mutations'), about those of the whole series ('series', 'sources'), or about the files
+of the series, headers and all ('files'), on one tarball.  It stands under the hash of just
+that.  So a patch that changed is not proven until it is proven again, but a better
+Description takes nothing back, nor does another test take back the compilation.  Mutations
+are in the whole series, but stand under their own patch: all others change too often.
 """
 import dataclasses
 import json
 
 from millrace import TOP
-from millrace.patches import diff, series
+from millrace.patches import diff, mutations, series
 from millrace.patches.header import read_header
 from millrace.patches.patchfile import read
 from millrace.prove.facts import digest
@@ -25,6 +26,7 @@ PROOFS = {
     'builds alone': 'source',
     'with the others': 'sources',
     'tests': 'tests',
+    'mutations': 'mutations',
 }
 
 
@@ -49,9 +51,12 @@ def keys(tree, sha256):
     for name, patch in patches.items():
         chain = series.closure([name], needs)
         on = [(needed, changes[needed]) for needed in chain]
+        tested = [on, read_header(patch.file).fields.get('Test')]
         about[name] = {'patch': on,
                        'source': [(needed, sources[needed]) for needed in chain],
-                       'tests': [on, read_header(patch.file).fields.get('Test')],
+                       'tests': tested,
+                       'mutations': [tested, [file.read_text(encoding='utf-8')
+                                              for file in mutations.files(tree, name)]],
                        'series': list(changes.items()),
                        'sources': list(sources.items()),
                        'files': [(other, each.sha256) for other, each in patches.items()]}

@@ -28,7 +28,7 @@ def for_release(file):
     return [test for test in read_header(file).fields['Test'].split() if test not in debug]
 
 
-def _run(build, state, tests, options, log, tell):
+def run(build, state, tests, options, log, tell):
     """Builds a state and runs tests in it: (verdicts, or None; the lines that show a failure)."""
     failed = build.make(state, log, tell, link=True)
     if failed:
@@ -46,12 +46,12 @@ def _run(build, state, tests, options, log, tell):
 def check_tests(build, patch, without, alone, logs, tell=lambda done, of: None):
     """Runs the tests of a patch without and with it: a list of faults, empty where proven.
 
-    `build` is the BuildTree of a release build.  The state `alone` has the patch and what it
-    needs, `without` only what it needs.  `logs` is the path of both logs without its ending.
+    `build` is the BuildTree of a release build, or of a debug build where no test of the patch
+    runs in another: only then the tests for debug builds run.  The state `alone` has the patch
+    and what it needs, `without` only what it needs.  `logs` is the path of both logs without its
+    ending.
     """
-    tests = for_release(patch.file)
-    if not tests:
-        return ['all of its tests need a debug build; add one that a release build can run']
+    tests = for_release(patch.file) or read_header(patch.file).fields['Test'].split()
     key = digest('tests', build.context.sha256, toolchain(), tests,
                  *map(build.different, (without, alone)))
     if build.facts.get(key) is not None:
@@ -64,7 +64,7 @@ def check_tests(build, patch, without, alone, logs, tell=lambda done, of: None):
             (laid, 'fail', 'does not fail without the patch', 'without', ['--parallel=1']),
             (alone, 'pass', 'does not pass with it', 'with', [])):
         log = logs.with_name(f'{logs.name}.{which}.log')
-        names, failed = _run(build, state, tests, options, log, tell)
+        names, failed = run(build, state, tests, options, log, tell)
         if names is None:
             return [*faults, 'the server does not build', *failed]
         for test in tests:
