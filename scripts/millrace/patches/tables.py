@@ -125,7 +125,7 @@ def made():
     texts, faults = {}, []
     result_sets.cache_clear()
     if has_measurements():
-        from millrace_bench.report import evidence, headline as picture, overview, sets
+        from millrace_bench.report import headline as picture, overview, sets
         sets.kept.cache_clear()
     for file, contents in blocks().items():
         text = file.read_text(encoding='utf-8')
