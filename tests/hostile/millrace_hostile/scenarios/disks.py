@@ -1,0 +1,157 @@
+"""Disks that are full, or fill up, and file systems of other kinds, in loop files."""
+import contextlib
+import os
+import subprocess
+
+from millrace.errors import Failure
+from millrace_crash.datadir import SCHEMA
+from millrace_hostile.data import LARGE_POOL, backup, own_all
+from millrace_hostile.prepare import prepares
+from millrace_hostile.surroundings import MIB, NotHere, Powerless, Refused, fill, image
+from millrace_hostile.trial import START_SECONDS, STOP_SECONDS, scenario, work
+
+FILE_SYSTEMS = {
+    'ext2': ('ext2', (), ()), 'ext4-no-extents': ('ext4', ('-O', '^extent,^64bit'), ()),
+    'xfs': ('xfs', (), ()), 'btrfs': ('btrfs', (), ()),
+}
+# data files must grow by LARGE_LOG and more; this is what is left besides
+ROOM = 40 * MIB
+
+
+def grow(server):
+    """Inserts until the disk is full, or far too much is in; returns whether it was full."""
+    with server.connect(SCHEMA) as connection:
+        connection.query('CREATE TABLE IF NOT EXISTS grows(a INT AUTO_INCREMENT PRIMARY KEY, '
+                         'b VARCHAR(2000) CHARACTER SET latin1) ENGINE=InnoDB')
+        for _ in range(400):
+            try:
+                connection.query('INSERT INTO grows(b) SELECT REPEAT(MD5(seq), 60) '
+                                 'FROM seq_1_to_1000')
+            except Failure:
+                server.check()
+                return True
+    return False
+
+
+def _fills(trial, datadir, crash, make_room, inside=()):
+    """A server fills its disk, goes on when there is room again, and shuts down."""
+    with trial.server(datadir, inside) as server:
+        with trial.step('start'):
+            server.start(START_SECONDS)
+        with trial.step('fill'):
+            if not grow(server):
+                raise NotHere('the disk did not get full')
+        with trial.step('rows'):
+            crash.check(server)
+        with trial.step('rows of the table that is full'), server.connect(SCHEMA) as connection:
+            connection.query('SELECT SUM(LENGTH(b)) FROM grows')
+        make_room()
+        with trial.step('go on'):
+            work(server)
+        with trial.step('drop'), server.connect(SCHEMA) as connection:
+            connection.query('DROP TABLE grows')
+        with trial.step('shutdown'):
+            server.stop(STOP_SECONDS)
+    with trial.step('files'):
+        datadir.check_files()
+
+
+@scenario('disk-full', 'the disk of the data gets full under INSERT, then there is room again')
+def full(trial):
+    """On ext4; the server must not end."""
+    with image(trial.place / 'disk', 'ext4', 400 * MIB, ('-m', '0')) as disk:
+        datadir, crash = trial.crashed('small', disk / 'copy')
+        own_all(datadir.data)
+        ballast = fill(disk, 60 * MIB)
+        _fills(trial, datadir, crash, ballast.unlink)
+
+
+@scenario('disk-quota', 'the same, by the quota of a project on XFS')
+def quota(trial):
+    """Free space as statvfs() tells it is that of the quota."""
+    with image(trial.place / 'disk', 'xfs', 600 * MIB, (), ('prjquota',)) as disk:
+        datadir, crash = trial.crashed('small', disk / 'copy')
+        own_all(datadir.data)
+        used = (_used(disk) + 60 * MIB) >> 10
+        _xfs_quota(disk, f'project -s -p {disk} 42')
+        _xfs_quota(disk, f'limit -p bhard={used}k 42')
+        _fills(trial, datadir, crash, lambda: _xfs_quota(disk, 'limit -p bhard=0 42'),
+               (Powerless(),))
+
+
+def _used(disk):
+    room = os.statvfs(disk)
+    return (room.f_blocks - room.f_bfree) * room.f_frsize
+
+
+def _xfs_quota(disk, command):
+    done = subprocess.run(['xfs_quota', '-x', '-D', '/dev/null', '-P', '/dev/null', '-c', command,
+                           disk], text=True, check=False, capture_output=True)
+    if done.returncode or 'cannot' in done.stderr:
+        raise NotHere(f'xfs_quota: {done.stderr.strip()[-200:]}')
+
+
+@contextlib.contextmanager
+def _little_room(trial, crash, room):
+    """A disk with a copy of crashed data, and room for what the files grow by and a little."""
+    size = sum(os.path.getsize(os.path.join(place, name))
+               for place, _, names in os.walk(crash.datadir.data) for name in names)
+    with image(trial.place / 'disk', 'ext4', size + crash.growth + 300 * MIB, ('-m', '0')) as disk:
+        datadir, _ = trial.crashed('large', disk / 'copy')
+        own_all(datadir.data)
+        fill(disk, crash.growth + room)
+        yield datadir
+
+
+@scenario('disk-fills-in-recovery', 'recovery makes the files larger, and has little more room '
+          'than that; tmpdir is on the same disk')
+def fills_in_recovery(trial):
+    """What recovery keeps in temporary files the data files lack."""
+    crash = trial.crashes.get('large')
+    with _little_room(trial, crash, ROOM) as datadir:
+        trial.recovers(datadir, crash, goes_on=True, uses_tmpdir=False,
+                       innodb_buffer_pool_size=LARGE_POOL)
+        (datadir.place.parent / 'ballast').unlink()
+        trial.returns(datadir, crash)
+
+
+@scenario('prepare-fills-disk', 'the same of mariadb-backup --prepare')
+def fills_in_prepare(trial):
+    """A backup whose files grew while they were copied."""
+    crash = trial.crashes.get('large')
+    with _little_room(trial, crash, ROOM) as datadir:
+        backup(datadir)
+        tmpdir = datadir.place / 'tmpdir'
+        tmpdir.mkdir()
+        prepares(trial, datadir, '16M', crash, goes_on=True, tmpdir=tmpdir)
+
+
+@scenario('disk-full-recovery', 'recovery on a disk with 20 MiB of room, for tmpdir as well')
+def full_in_recovery(trial):
+    """No file has to grow."""
+    with image(trial.place / 'disk', 'ext4', 400 * MIB, ('-m', '0')) as disk:
+        datadir, crash = trial.crashed('small', disk / 'copy')
+        own_all(datadir.data)
+        ballast = fill(disk, 20 * MIB)
+        trial.recovers(datadir, crash, goes_on=True, uses_tmpdir=False)
+        ballast.unlink()
+        trial.returns(datadir, crash)
+
+
+def _register(name, kind, make, options):
+    @scenario(f'file-system-{name}', f'{name}: clients write tables of each format, a kill')
+    def lives(trial):
+        with image(trial.place / 'disk', kind, 400 * MIB, make, options) as disk:
+            trial.lives(trial.new(encrypts=True, place=disk / 'copy'))
+    return lives
+
+
+for _name, _how in FILE_SYSTEMS.items():
+    _register(_name, *_how)
+
+
+@scenario('punch-hole-refused', 'no holes can be made in files (EOPNOTSUPP), tables are '
+          'page_compressed', quick=True)
+def punch_hole(trial):
+    """As on ext2, and on ext4 without extents."""
+    trial.lives(trial.new(encrypts=True), (Refused(punch_hole='EOPNOTSUPP'),))
