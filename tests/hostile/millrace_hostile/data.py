@@ -115,6 +115,7 @@ class Crashes:
                                  'b VARCHAR(2000) CHARACTER SET latin1, KEY(v)) ENGINE=InnoDB')
                 connection.query(f'INSERT INTO {DATA} SELECT seq, seq, REPEAT(MD5(seq), 30) '
                                  'FROM seq_1_to_3000')
+                connection.query('SET GLOBAL innodb_max_purge_lag_wait=0')
                 settle(server, connection)
                 since = status(server)['innodb_lsn_last_checkpoint']
                 copy(datadir.data, before, 'ib_logfile0')
@@ -177,8 +178,7 @@ def write_log(connection):
 
 
 def settle(server, connection):
-    """Writes all pages, and the log, and lets purge come to its end."""
-    connection.query('SET GLOBAL innodb_max_purge_lag_wait=0')
+    """Writes all pages."""
     connection.query('SET GLOBAL innodb_max_dirty_pages_pct=0')
     for _ in range(600):
         if server.status()['innodb_buffer_pool_pages_dirty'] == 0:

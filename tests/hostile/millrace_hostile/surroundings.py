@@ -11,6 +11,7 @@ import platform
 import re
 import resource
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -60,18 +61,10 @@ class ResourceLimit:
         self.right = self.RIGHTS[name]
 
     def enter(self):
-        """Limits the calling process."""
+        """Limits the calling process; a write past RLIMIT_FSIZE fails, and is no signal."""
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(self.kind, (self.value, self.value))
         drop_right(self.right)
-
-
-class Powerless:
-    """A process of root without the rights that let it use more than its quota."""
-
-    @staticmethod
-    def enter():
-        """Takes CAP_SYS_RESOURCE away."""
-        drop_right(24)
 
 
 def drop_right(right):
@@ -227,7 +220,7 @@ def _run(*command):
     done = subprocess.run(list(map(str, command)), text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
-        raise NotHere(f'{command[0]}: {(done.stdout.strip() or "failed").splitlines()[-1]}')
+        raise NotHere((done.stdout.strip() or f'{command[0]} failed').splitlines()[0])
 
 
 @contextlib.contextmanager
@@ -280,6 +273,20 @@ def fill(place, leave):
         if length > 0:
             os.posix_fallocate(file.fileno(), 0, length)
     return ballast
+
+
+def with_quota(disk):
+    """A directory on a btrfs that may get a quota(), which statvfs() does not tell of."""
+    _run('btrfs', 'quota', 'enable', disk)
+    _run('btrfs', 'subvolume', 'create', disk / 'subvolume')
+    # otherwise a page or log block that is written again needs room
+    _run('chattr', '+C', disk / 'subvolume')
+    return disk / 'subvolume'
+
+
+def quota(directory, size):
+    """Lets a directory of with_quota() have so many bytes, or any number (None)."""
+    _run('btrfs', 'qgroup', 'limit', size or 'none', directory)
 
 
 class Listener:

@@ -117,6 +117,7 @@ class Trial:
         first = error.lines[0] if isinstance(error, Failure) else str(error)
         first = first.replace(f'{self.build.name}: ', '').replace(str(self.place), '.')
         errors = re.findall(r'\[(?:ERROR|FATAL)\] (.*)|(Assertion failure.*)', self._text())
+        errors = [each for each in errors if each[0] != 'Aborting']
         last = ''.join(errors[-1]).replace(str(self.place), '.') if errors else ''
         return f'{first} ({last[:160]})' if last else first
 
@@ -124,9 +125,7 @@ class Trial:
         """A figure that vanilla's run sets for both: measure() is called for vanilla alone."""
         if self.vanilla is None:
             self.outcome.figures[name] = measure()
-        else:
-            self.outcome.figures[name] = self.vanilla.figures[name]
-        return self.outcome.figures[name]
+        return (self.vanilla or self.outcome).figures[name]
 
     @contextlib.contextmanager
     def server(self, datadir, inside=(), options=()):

@@ -4,6 +4,7 @@ from millrace_hostile.surroundings import MIB, Refused, ResourceLimit
 from millrace_hostile.trial import SCHEMA, START_SECONDS, STOP_SECONDS, scenario
 from millrace_hostile.scenarios.disks import grow
 
+FILES = 128             # fewer than there are tables
 AIO = {
     'io_uring-eperm': {'io_uring_setup': 'EPERM'},
     'io_uring-enosys': {'io_uring_setup': 'ENOSYS'},
@@ -32,11 +33,12 @@ def memlock(trial):
     trial.lives(trial.new(), (ResourceLimit('MEMLOCK', 0),), seconds=2)
 
 
-@scenario('rlimit-nofile', f'RLIMIT_NOFILE=64; recovery of {MANY} tables', quick=True)
+@scenario('rlimit-nofile', f'RLIMIT_NOFILE={FILES}; recovery of {MANY} tables', quick=True)
 def nofile(trial):
-    """Far fewer than there are tables."""
+    """InnoDB closes files to open others."""
     datadir, crash = trial.crashed('many')
-    trial.recovers(datadir, crash, (ResourceLimit('NOFILE', 64),), goes_on=True)
+    trial.recovers(datadir, crash, (ResourceLimit('NOFILE', FILES),), goes_on=True,
+                   max_connections=20, innodb_open_files=FILES // 2)
     trial.returns(datadir, crash)
 
 

@@ -1,13 +1,14 @@
 """Disks that are full, or fill up, and file systems of other kinds, in loop files."""
 import contextlib
 import os
-import subprocess
 
-from millrace.errors import Failure
+from millrace_bench.measure.client import SqlError
+from millrace_bench.measure.data import size as size_of
 from millrace_crash.datadir import SCHEMA
 from millrace_hostile.data import LARGE_POOL, backup, own_all
 from millrace_hostile.prepare import prepares
-from millrace_hostile.surroundings import MIB, NotHere, Powerless, Refused, fill, image
+from millrace_hostile.surroundings import (MIB, NotHere, Refused, fill, image, quota,
+                                           with_quota)
 from millrace_hostile.trial import START_SECONDS, STOP_SECONDS, scenario, work
 
 FILE_SYSTEMS = {
@@ -27,15 +28,15 @@ def grow(server):
             try:
                 connection.query('INSERT INTO grows(b) SELECT REPEAT(MD5(seq), 60) '
                                  'FROM seq_1_to_1000')
-            except Failure:
-                server.check()
+            except SqlError as error:
+                server.check(error.lost)
                 return True
     return False
 
 
-def _fills(trial, datadir, crash, make_room, inside=()):
+def _fills(trial, datadir, crash, make_room):
     """A server fills its disk, goes on when there is room again, and shuts down."""
-    with trial.server(datadir, inside) as server:
+    with trial.server(datadir) as server:
         with trial.step('start'):
             server.start(START_SECONDS)
         with trial.step('fill'):
@@ -66,37 +67,23 @@ def full(trial):
         _fills(trial, datadir, crash, ballast.unlink)
 
 
-@scenario('disk-quota', 'the same, by the quota of a project on XFS')
-def quota(trial):
-    """Free space as statvfs() tells it is that of the quota."""
-    with image(trial.place / 'disk', 'xfs', 600 * MIB, (), ('prjquota',)) as disk:
-        datadir, crash = trial.crashed('small', disk / 'copy')
+@scenario('disk-quota', 'the same, by a quota on btrfs')
+def by_quota(trial):
+    """The file system has room, as statvfs() tells it."""
+    with image(trial.place / 'disk', 'btrfs', 600 * MIB) as disk:
+        own = with_quota(disk)
+        datadir, crash = trial.crashed('small', own / 'copy')
         own_all(datadir.data)
-        used = (_used(disk) + 60 * MIB) >> 10
-        _xfs_quota(disk, f'project -s -p {disk} 42')
-        _xfs_quota(disk, f'limit -p bhard={used}k 42')
-        _fills(trial, datadir, crash, lambda: _xfs_quota(disk, 'limit -p bhard=0 42'),
-               (Powerless(),))
-
-
-def _used(disk):
-    room = os.statvfs(disk)
-    return (room.f_blocks - room.f_bfree) * room.f_frsize
-
-
-def _xfs_quota(disk, command):
-    done = subprocess.run(['xfs_quota', '-x', '-D', '/dev/null', '-P', '/dev/null', '-c', command,
-                           disk], text=True, check=False, capture_output=True)
-    if done.returncode or 'cannot' in done.stderr:
-        raise NotHere(f'xfs_quota: {done.stderr.strip()[-200:]}')
+        os.sync()
+        quota(own, size_of(own) + 80 * MIB)
+        _fills(trial, datadir, crash, lambda: quota(own, None))
 
 
 @contextlib.contextmanager
 def _little_room(trial, crash, room):
     """A disk with a copy of crashed data, and room for what the files grow by and a little."""
-    size = sum(os.path.getsize(os.path.join(place, name))
-               for place, _, names in os.walk(crash.datadir.data) for name in names)
-    with image(trial.place / 'disk', 'ext4', size + crash.growth + 300 * MIB, ('-m', '0')) as disk:
+    size = size_of(crash.datadir.data) + crash.growth + 300 * MIB
+    with image(trial.place / 'disk', 'ext4', size, ('-m', '0')) as disk:
         datadir, _ = trial.crashed('large', disk / 'copy')
         own_all(datadir.data)
         fill(disk, crash.growth + room)

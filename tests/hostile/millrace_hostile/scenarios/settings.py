@@ -3,7 +3,6 @@ import itertools
 import time
 from functools import partial
 
-from millrace.errors import Failure
 from millrace_crash.datadir import SCHEMA
 from millrace_crash.ledger import run_threads
 from millrace_hostile.trial import DATA, START_SECONDS, STOP_SECONDS, Watch, scenario
@@ -35,8 +34,8 @@ def _series_only(server, trial, what):
     """What this server has and vanilla lacks: variables or views."""
     with server.connect() as connection:
         names = {row[0] for row in connection.query(KNOWN if what == 'variables' else VIEWS)}
-    known = trial.measured(f'{what} of vanilla', lambda: sorted(names))
-    return sorted(names - set(known))
+    known = trial.measured(what, lambda: ' '.join(sorted(names)))
+    return sorted(names - set(known.split()))
 
 
 def _set_all(server, trial, seconds):
@@ -57,10 +56,7 @@ def _set_all(server, trial, seconds):
         for name, value in old.items():
             quoted = value if value.lstrip('-').replace('.', '').isdigit() else f"'{value}'"
             connection.query(f'SET GLOBAL {name}={quoted}')
-    if trial.vanilla is not None:
-        trial.outcome.figures['variables'] = len(settings)
-        if not settings:
-            raise Failure('this server has no variable that vanilla lacks')
+    trial.outcome.figures['variables that were set'] = len(settings)
 
 
 def _scan(server):

@@ -6,7 +6,7 @@ import contextlib
 
 from millrace_hostile.data import LARGE_POOL, backup
 from millrace_hostile.prepare import prepares
-from millrace_hostile.surroundings import MIB, fill, tmpfs
+from millrace_hostile.surroundings import MIB, fill, image, quota, tmpfs, with_quota
 from millrace_hostile.trial import scenario
 
 
@@ -14,16 +14,26 @@ from millrace_hostile.trial import scenario
 def _full(place):
     with tmpfs(place, 200 * MIB):
         fill(place, 0)
-        yield
+        yield place
 
 
+@contextlib.contextmanager
+def _quota(place):
+    with image(place, 'btrfs', 600 * MIB):
+        own = with_quota(place)
+        quota(own, 20 * MIB)
+        yield own
+
+
+# by name: what it is, and a context that makes it at a place
 TMPDIRS = {
-    'missing': ('does not exist', lambda place: contextlib.nullcontext()),
+    'missing': ('does not exist', contextlib.nullcontext),
     'read-only': ('is read-only', lambda place: tmpfs(place, MIB, 'ro')),
     'full': ('is full', _full),
     'small': ('has 4 MiB', lambda place: tmpfs(place, 4 * MIB)),
     # enough to begin with, and too little for all
     'fills': ('has 140 MiB, less than the log', lambda place: tmpfs(place, 140 * MIB)),
+    'quota': ('is on a large disk, with a quota of 20 MiB', _quota),
 }
 QUICK = ('missing', 'read-only', 'full')
 
@@ -33,9 +43,8 @@ def _register(kind, about, make):
 
     @scenario(f'tmpdir-{kind}', f'recovery, tmpdir {about}', quick=kind in QUICK)
     def recovery(trial):
-        tmpdir = trial.place / 'tmpdir'
         datadir, crash = trial.crashed(data)
-        with make(tmpdir):
+        with make(trial.place / 'tmpdir') as tmpdir:
             trial.recovers(datadir, crash, goes_on=True, innodb_buffer_pool_size=pool,
                            tmpdir=tmpdir)
         trial.returns(datadir, crash)
@@ -43,9 +52,8 @@ def _register(kind, about, make):
     # only that of the patch is elsewhere: a server checks its tmpdir when it starts
     @scenario(f'innodb-tmpdir-{kind}', f'recovery, innodb_tmpdir {about}')
     def innodb(trial):
-        tmpdir = trial.place / 'tmpdir'
         datadir, crash = trial.crashed(data)
-        with make(tmpdir):
+        with make(trial.place / 'tmpdir') as tmpdir:
             trial.recovers(datadir, crash, goes_on=True, innodb_buffer_pool_size=pool,
                            innodb_tmpdir=tmpdir)
         trial.returns(datadir, crash)
@@ -53,10 +61,9 @@ def _register(kind, about, make):
     @scenario(f'prepare-tmpdir-{kind}', f'mariadb-backup --prepare, tmpdir {about}',
               quick=kind == 'full')
     def prepare(trial):
-        tmpdir = trial.place / 'tmpdir'
         datadir, crash = trial.crashed(data)
         backup(datadir)
-        with make(tmpdir):
+        with make(trial.place / 'tmpdir') as tmpdir:
             prepares(trial, datadir, pool, crash, goes_on=True, tmpdir=tmpdir)
     return recovery, innodb, prepare
 
