@@ -1,12 +1,10 @@
 """The quick scenarios of tests/hostile/, and the faults that each verdict is for."""
 import json
 import os
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
-from conftest import path_without
+from conftest import path_without, wrapped
 from millrace import TOP
 from millrace_hostile.run import BETTER, SAME, WORSE, judge
 from millrace_hostile.trial import REGISTERED, Outcome, Scenario
@@ -27,18 +25,6 @@ def hostile(*arguments, **environment):
     return subprocess.run([TOP / 'tests/hostile/run', *map(str, arguments)], text=True,
                           capture_output=True, check=False, timeout=600,
                           env={**os.environ, **environment})
-
-
-def wrapped(server_tree, place, script):
-    """A copy of a build whose server is a script; %s in it stands for the server."""
-    shutil.copytree(server_tree, place,
-                    copy_function=lambda source, target: Path(target).symlink_to(source),
-                    ignore=shutil.ignore_patterns('mysql-test', 'mariadb-test'))
-    program = place / 'libexec/mariadbd'
-    program.unlink()
-    program.write_text(script % (server_tree / 'libexec/mariadbd'))
-    program.chmod(0o755)
-    return place
 
 
 def test_the_series_survives_what_vanilla_survives(server_tree, tmp_path):
