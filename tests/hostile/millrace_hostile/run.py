@@ -175,7 +175,9 @@ def keep(path, asked, run, records):
     """Writes a result; what was not run stays as it was."""
     known = read(path) if path.exists() else {'scenarios': {}}
     commit = output('git', '-C', TOP, 'describe', '--always', '--abbrev=12', '--dirty=+').strip()
-    stamp = {'date': datetime.date.today().isoformat(), 'commit': commit}
+    stamp = {'date': datetime.date.today().isoformat(), 'commit': commit,
+             'binaries': {build.name: build.sha256[:12]
+                          for build in (run.vanilla, run.patched) if build}}
     known['scenarios'].update({name: {**stamp, **record} for name, record in records.items()})
     known = {'tree': asked.tree, 'kernel': machine.describe(run.place)['kernel'],
              'scenarios': {name: known['scenarios'][name] for name in REGISTERED

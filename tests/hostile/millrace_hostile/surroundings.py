@@ -296,6 +296,7 @@ class Listener:
 
     def __init__(self, path):
         self.path, self.extensions, self.ready = Path(path), [], None
+        self._heard = threading.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(path))
         self._began = time.monotonic()
@@ -311,6 +312,11 @@ class Listener:
                 self.extensions.append(time.monotonic() - self._began)
             if 'READY=1' in message and self.ready is None:
                 self.ready = time.monotonic() - self._began
+                self._heard.set()
+
+    def is_ready(self, seconds=5):
+        """Whether the server has said that it is ready; this thread may hear it late."""
+        return self._heard.wait(seconds)
 
     def begin(self):
         """Counts from now on."""

@@ -115,11 +115,16 @@ class Trial:
 
     def _reason(self, error):
         first = error.lines[0] if isinstance(error, Failure) else str(error)
-        first = first.replace(f'{self.build.name}: ', '').replace(str(self.place), '.')
+        first = self._without_places(first.replace(f'{self.build.name}: ', ''))
         errors = re.findall(r'\[(?:ERROR|FATAL)\] (.*)|(Assertion failure.*)', self._text())
         errors = [each for each in errors if each[0] != 'Aborting']
-        last = ''.join(errors[-1]).replace(str(self.place), '.') if errors else ''
+        last = self._without_places(''.join(errors[-1])) if errors else ''
         return f'{first} ({last[:160]})' if last else first
+
+    def _without_places(self, text):
+        for place in (self.place, self.build.root):
+            text = text.replace(str(place), '.')
+        return text
 
     def measured(self, name, measure):
         """A figure that vanilla's run sets for both: measure() is called for vanilla alone."""

@@ -15,8 +15,9 @@ FILE_SYSTEMS = {
     'ext2': ('ext2', (), ()), 'ext4-no-extents': ('ext4', ('-O', '^extent,^64bit'), ()),
     'xfs': ('xfs', (), ()), 'btrfs': ('btrfs', (), ()),
 }
-# data files must grow by LARGE_LOG and more; this is what is left besides
-ROOM = 40 * MIB
+# by name: what is left besides the room that the data files need.  The first is less than the log;
+# the second is enough for a copy of it as long as the files have not grown.
+ROOMS = {'': 40 * MIB, '-later': 175 * MIB}
 
 
 def grow(server):
@@ -90,27 +91,32 @@ def _little_room(trial, crash, room):
         yield datadir
 
 
-@scenario('disk-fills-in-recovery', 'recovery makes the files larger, and has little more room '
-          'than that; tmpdir is on the same disk')
-def fills_in_recovery(trial):
-    """What recovery keeps in temporary files the data files lack."""
-    crash = trial.crashes.get('large')
-    with _little_room(trial, crash, ROOM) as datadir:
-        trial.recovers(datadir, crash, goes_on=True, uses_tmpdir=False,
-                       innodb_buffer_pool_size=LARGE_POOL)
-        (datadir.place.parent / 'ballast').unlink()
-        trial.returns(datadir, crash)
+def _register_rooms(name, room):
+    more = f'and {room >> 20} MiB; tmpdir is there, too'
+
+    @scenario(f'disk-fills-in-recovery{name}', 'recovery makes the files larger, on a disk with '
+              f'room for that {more}')
+    def recovery(trial):
+        crash = trial.crashes.get('large')
+        with _little_room(trial, crash, room) as datadir:
+            trial.recovers(datadir, crash, goes_on=True, uses_tmpdir=False,
+                           innodb_buffer_pool_size=LARGE_POOL)
+            (datadir.place.parent / 'ballast').unlink()
+            trial.returns(datadir, crash)
+
+    @scenario(f'prepare-fills-disk{name}', f'the same of mariadb-backup --prepare, {more}')
+    def prepare(trial):
+        crash = trial.crashes.get('large')
+        with _little_room(trial, crash, room) as datadir:
+            backup(datadir)
+            tmpdir = datadir.place / 'tmpdir'
+            tmpdir.mkdir()
+            prepares(trial, datadir, LARGE_POOL, crash, goes_on=True, tmpdir=tmpdir)
+    return recovery, prepare
 
 
-@scenario('prepare-fills-disk', 'the same of mariadb-backup --prepare')
-def fills_in_prepare(trial):
-    """A backup whose files grew while they were copied."""
-    crash = trial.crashes.get('large')
-    with _little_room(trial, crash, ROOM) as datadir:
-        backup(datadir)
-        tmpdir = datadir.place / 'tmpdir'
-        tmpdir.mkdir()
-        prepares(trial, datadir, '16M', crash, goes_on=True, tmpdir=tmpdir)
+for _name, _room in ROOMS.items():
+    _register_rooms(_name, _room)
 
 
 @scenario('disk-full-recovery', 'recovery on a disk with 20 MiB of room, for tmpdir as well')
