@@ -16,6 +16,7 @@ WORSE, or the tool cannot run.
 import datetime
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -176,14 +177,22 @@ def keep(path, asked, run, records):
     known = read(path) if path.exists() else {'scenarios': {}}
     commit = output('git', '-C', TOP, 'describe', '--always', '--abbrev=12', '--dirty=+').strip()
     stamp = {'date': datetime.date.today().isoformat(), 'commit': commit,
-             'binaries': {build.name: build.sha256[:12]
-                          for build in (run.vanilla, run.patched) if build}}
+             'builds': {build.name: f'{name.rpartition("/")[2]} {build.sha256[:12]}'
+                        for build, name in ((run.vanilla, asked.vanilla),
+                                            (run.patched, asked.patched)) if build}}
     known['scenarios'].update({name: {**stamp, **record} for name, record in records.items()})
     known = {'tree': asked.tree, 'kernel': machine.describe(run.place)['kernel'],
              'scenarios': {name: known['scenarios'][name] for name in REGISTERED
                            if name in known['scenarios']}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(known, indent=1) + '\n', encoding='utf-8')
+    path.write_text(text_of(known), encoding='utf-8')
+
+
+def text_of(result):
+    """A result as JSON, a line for each server in a scenario."""
+    text = json.dumps(result, indent=1)
+    # what is inside of a server's record, four deep and more, goes on its line
+    return re.sub(r'\n {4,}(?=\S)|\n {3}(?=\})', ' ', text) + '\n'
 
 
 def main(argv):
