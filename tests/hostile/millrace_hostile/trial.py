@@ -25,6 +25,9 @@ OPTIONS = {'performance_schema': 'OFF', 'innodb_buffer_pool_size': '8M',
            'innodb_log_file_size': '96M', 'innodb_lock_wait_timeout': '20',
            'lock_wait_timeout': '20'}
 DATA = 'plain'      # a table that all crashed data have
+# errors in a log that follow from others
+CONSEQUENCES = re.compile('Aborting|got signal|Unknown/unsupported storage engine|'
+                          "Plugin 'InnoDB' registration|Plugin initialization aborted")
 REGISTERED = {}
 # statements that write temporary files, by the name of a step; DATA has the table
 USES_TMPDIR = {
@@ -117,7 +120,7 @@ class Trial:
         first = error.lines[0] if isinstance(error, Failure) else str(error)
         first = self._without_places(first.replace(f'{self.build.name}: ', ''))
         errors = re.findall(r'\[(?:ERROR|FATAL)\] (.*)|(Assertion failure.*)', self._text())
-        errors = [each for each in errors if each[0] != 'Aborting']
+        errors = [each for each in errors if not CONSEQUENCES.search(each[0])]
         last = self._without_places(''.join(errors[-1])) if errors else ''
         return f'{first} ({last[:160]})' if last else first
 

@@ -33,7 +33,7 @@ def memlock(trial):
     trial.lives(trial.new(), (ResourceLimit('MEMLOCK', 0),), seconds=2)
 
 
-@scenario('rlimit-nofile', f'RLIMIT_NOFILE={FILES}; recovery of {MANY} tables', quick=True)
+@scenario('rlimit-nofile', f'RLIMIT_NOFILE={FILES}; recovery of {MANY} tables')
 def nofile(trial):
     """InnoDB closes files to open others."""
     datadir, crash = trial.crashed('many')
