@@ -6,6 +6,7 @@ server and for the one with the series, with the same data.
 import contextlib
 import re
 import subprocess
+import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
@@ -127,7 +128,8 @@ class Trial:
     def _without_places(self, text):
         for place in (self.place, self.build.root):
             text = text.replace(str(place), '.')
-        return text
+        # a server's own directory for temporary files
+        return re.sub(rf'{re.escape(tempfile.gettempdir())}/[\w./-]*/', './', text)
 
     def measured(self, name, measure):
         """A figure that vanilla's run sets for both: measure() is called for vanilla alone."""

@@ -5,7 +5,7 @@ from millrace_crash.datadir import SCHEMA
 from millrace_hostile.trial import START_SECONDS, STOP_SECONDS, scenario
 
 # by page size: the smallest pool that a server accepts
-POOLS = {4096: '5M', 16384: '5M', 65536: '24M'}
+POOLS = {4096: '5M', 16384: '6M', 65536: '24M'}
 FIXED = 12      # MiB of a tablespace without autoextend
 ROWS, BATCH = 20000, 200
 CLIENTS = 24
@@ -112,8 +112,8 @@ def system(trial):
         with trial.step('many transactions'):
             figures['room together'] = min(_together(server) for _ in range(3))
         with trial.step('small transactions'), server.connect(SCHEMA) as connection:
-            connection.query('SET GLOBAL innodb_max_purge_lag_wait=0')
             for batch in range(20):
+                connection.query('SET GLOBAL innodb_max_purge_lag_wait=0')
                 connection.query(_update(batch))
                 connection.query(_update(batch))
         with trial.step('rows'), server.connect(SCHEMA) as connection:
