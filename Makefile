@@ -56,7 +56,7 @@ lint: setup-tests       ## check scripts, patch headers, differences between tre
 	@scripts/lint
 prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
 	@scripts/prove $(if $(TESTS),$(if $(filter missing,$(TESTS)),--missing,--tests)) $(PROVEN)
-hostile: setup-tests    ## the series and vanilla in hostile surroundings, into test-results/hostile/
+hostile: setup-tests    ## try the series and vanilla in hostile surroundings, into test-results/
 	@tests/hostile/run millrace vanilla --tree $(TREE) \
 	    --result test-results/hostile/$(TREE).json
 reproduce: packages     ## build the packages again elsewhere and compare the bytes

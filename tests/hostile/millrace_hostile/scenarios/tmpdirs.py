@@ -35,7 +35,7 @@ TMPDIRS = {
     'fills': ('has 140 MiB, less than the log', lambda place: tmpfs(place, 140 * MIB)),
     'quota': ('is on a large disk, with a quota of 20 MiB', _quota),
 }
-QUICK = ('missing', 'read-only', 'full')
+QUICK = ('missing', 'full')
 
 
 def _register(kind, about, make):
