@@ -58,6 +58,9 @@ lint: setup-tests       ## check scripts, patch headers, differences between tre
 	@scripts/lint
 prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
 	@scripts/prove $(if $(TESTS),--$(or $(filter missing mutations,$(TESTS)),tests)) $(PROVEN)
+hostile: setup-tests    ## try the series and vanilla in hostile surroundings, into test-results/
+	@tests/hostile/run millrace vanilla --tree "$$TREE" \
+	    --result "test-results/hostile/$$TREE.json"
 reproduce: packages     ## build the packages again elsewhere and compare the bytes
 	@scripts/reproduce
 

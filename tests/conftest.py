@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
+from pathlib import Path
 
 import pytest
 from millrace import TOP
@@ -73,6 +74,18 @@ def server_tree(tmp_path_factory):
     archive = next((TOP / 'dist' / TREE).glob('millrace-[0-9]*.tar.zst'))
     subprocess.run(['tar', '-xf', archive, '-C', tree, '--strip-components=1'], check=True)
     return tree
+
+
+def wrapped(server_tree, place, script):
+    """A copy of a build whose server is a script; %s in it stands for the server."""
+    shutil.copytree(server_tree, place,
+                    copy_function=lambda source, target: Path(target).symlink_to(source),
+                    ignore=shutil.ignore_patterns('mysql-test', 'mariadb-test'))
+    program = place / 'libexec/mariadbd'
+    program.unlink()
+    program.write_text(script % (server_tree / 'libexec/mariadbd'))
+    program.chmod(0o755)
+    return place
 
 
 @pytest.fixture(scope='session')

@@ -1,12 +1,11 @@
 """A short run of each tool in tests/crash/, and of the faults that each must find."""
 import os
-import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
+from conftest import wrapped
 from millrace import TOP
 from millrace_bench.builds.unpacked import Build
 from millrace_crash import pages, recovery
@@ -36,18 +35,6 @@ def crash(tool, *arguments):
     """Runs a tool of tests/crash/; returns the finished process."""
     return subprocess.run([TOP / 'tests/crash' / tool, *map(str, arguments)], text=True,
                           capture_output=True, check=False, timeout=600)
-
-
-def wrapped(server_tree, place, script):
-    """A copy of a build whose server is a script; %s in it stands for the server."""
-    shutil.copytree(server_tree, place,
-                    copy_function=lambda source, target: Path(target).symlink_to(source),
-                    ignore=shutil.ignore_patterns('mysql-test', 'mariadb-test'))
-    program = place / 'libexec/mariadbd'
-    program.unlink()
-    program.write_text(script % (server_tree / 'libexec/mariadbd'))
-    program.chmod(0o755)
-    return place
 
 
 def test_sigkill_loses_nothing(server_tree, tmp_path):

@@ -16,7 +16,7 @@ NOT_COUNTED = {
         'back by group: any but ext2, ext4, XFS, btrfs and f2fs'}
 
 
-def _mounts(kind):
+def mounts(kind):
     """Places and options of the mounted file systems of a kind."""
     for line in Path('/proc/self/mounts').read_text().splitlines():
         _, place, mounted, options = line.split()[:4]
@@ -67,7 +67,7 @@ class Limit:
         self.group = None
 
     def _unified(self):
-        for place, _ in _mounts('cgroup2'):
+        for place, _ in mounts('cgroup2'):
             if 'io' in (place / 'cgroup.controllers').read_text().split():
                 self.by = V2
                 self._make(place, {'io.max': f'{self.device} riops={self.iops} '
@@ -77,7 +77,7 @@ class Limit:
         return False
 
     def _blkio(self):
-        for place, options in _mounts('cgroup'):
+        for place, options in mounts('cgroup'):
             if 'blkio' in options:
                 self.by = V1
                 self._make(place, {f'blkio.throttle.{way}_iops_device':

@@ -84,7 +84,7 @@ class Server:
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True, preexec_fn=dies_with_us(self.limit))
 
-    def start(self):
+    def start(self, seconds=START_SECONDS):
         """Starts the server and waits until it answers; started_in is how long that took."""
         begin = time.monotonic()
         self.launch()
@@ -96,9 +96,9 @@ class Server:
                     return self
             except SqlError as error:
                 self.check()
-                if time.monotonic() - begin > START_SECONDS:
+                if time.monotonic() - begin > seconds:
                     raise Failure(f'{self.build.name}: the server does not answer after '
-                                  f'{START_SECONDS} s: {error}', self.log_end()) from None
+                                  f'{seconds} s: {error}', self.log_end()) from None
                 time.sleep(0.005)
 
     def connect(self, database=''):
@@ -159,15 +159,15 @@ class Server:
                 'user_seconds': int(times[11]) / ticks,
                 **(self.limit.requests() if self.limit else {})}
 
-    def stop(self):
+    def stop(self, seconds=STOP_SECONDS):
         """Shuts it down cleanly."""
         self.check()
         self.process.terminate()
         try:
-            status = self.process.wait(STOP_SECONDS)
+            status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise Failure(f'{self.build.name}: the server does not shut down in '
-                          f'{STOP_SECONDS} s', self.log_end()) from None
+                          f'{seconds} s', self.log_end()) from None
         if status:
             self.check()
         self.process = None

@@ -37,9 +37,10 @@ class DataDir:
     """The data of servers of a Build, a key for encryption, and faults to inject.
 
     `place` is the directory of all of that, `data` the data directory in it.  With `faults`
-    server() preloads the library faults.c.  Raises Failure where `data` exists."""
+    server() preloads the library faults.c; without `encrypts` there is no key, and the log is not
+    encrypted.  Raises Failure where `data` exists."""
 
-    def __init__(self, build, place, page_size, options, faults=False):
+    def __init__(self, build, place, page_size, options, faults=False, encrypts=True):
         self.build = self.faulty = build
         self.place, self.data = Path(place), Path(place) / 'data'
         if self.data.exists():
@@ -48,11 +49,12 @@ class DataDir:
         self.place.mkdir(parents=True, exist_ok=True)
         key = self.place / 'key'
         key.write_text(KEY)
+        encryption = {
+            'plugin_maturity': 'unknown', 'plugin_load_add': 'file_key_management',
+            'file_key_management_filename': str(key), 'innodb_encrypt_log': 'ON'}
         self.options = {
             'innodb_page_size': str(page_size), 'innodb_log_file_size': '32M',
-            'performance_schema': 'ON', 'plugin_maturity': 'unknown',
-            'plugin_load_add': 'file_key_management', 'file_key_management_filename': str(key),
-            'innodb_encrypt_log': 'ON', **options}
+            'performance_schema': 'ON', **(encryption if encrypts else {}), **options}
         layout = {name: self.options[name] for name in LAYOUT if name in self.options}
         make_system_tables(self.build, self.data, arguments(layout))
         (self.data / SCHEMA).mkdir()

@@ -174,7 +174,8 @@ def make_backup(datadir):
         'backup_type = full-backuped\nfrom_lsn = 0\nto_lsn = 1\nlast_lsn = 1\n')
     names = ('innodb_page_size', 'innodb_undo_tablespaces', 'innodb_encrypt_log',
              'file_key_management_filename')
-    lines = ['[mysqld]', 'plugin_load=file_key_management',
+    plugin = ['plugin_load=file_key_management'] if 'innodb_encrypt_log' in datadir.options else []
+    lines = ['[mysqld]', *plugin,
              *(f'{name}={datadir.options[name]}' for name in names if name in datadir.options)]
     (datadir.data / 'backup-my.cnf').write_text('\n'.join(lines) + '\n')
 
@@ -183,13 +184,21 @@ def prepare(datadir, pool, fast, seconds=None):
     """Runs mariadb-backup --prepare with a pool in MiB, killed after so many seconds.
 
     Returns its status, None where it was killed, and its output."""
+    return run_prepare(
+        datadir, pool, f'--plugin-dir={datadir.build.root}/lib/plugin',
+        f'--innodb-log-file-mmap={datadir.options["innodb_log_file_mmap"]}',
+        '--innodb-fast-recovery=ON' if fast else '--loose-innodb-fast-recovery=OFF',
+        seconds=seconds)
+
+
+def run_prepare(datadir, pool, *options, seconds=None, limit=None, output=None):
+    """prepare() with options of its own, a limit that the process enters(), and a file `output`
+    in place of one beside the data."""
     command = [program_of(datadir.build, 'mariadb-backup'), '--prepare',
-               f'--target-dir={datadir.data}', f'--use-memory={pool}M',
-               f'--plugin-dir={datadir.build.root}/lib/plugin',
-               f'--innodb-log-file-mmap={datadir.options["innodb_log_file_mmap"]}',
-               '--innodb-fast-recovery=ON' if fast else '--loose-innodb-fast-recovery=OFF']
-    with open(datadir.place / 'prepare.log', 'w+', encoding='utf-8', errors='replace') as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=dies_with_us())
+               f'--target-dir={datadir.data}', f'--use-memory={pool}M', *options]
+    with open(output or datadir.place / 'prepare.log', 'w+', encoding='utf-8',
+              errors='replace') as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=dies_with_us(limit))
         try:
             status = process.wait(seconds or PREPARE_SECONDS)
         except subprocess.TimeoutExpired:

@@ -1,0 +1,2 @@
+"""A server in hostile surroundings, with the series and without: it must survive what vanilla
+survives."""
