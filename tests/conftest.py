@@ -22,10 +22,11 @@ TOUCHED = ('CREDITS', 'README.md', 'mysql-test/suite/innodb/t/instant_alter.test
 
 
 def pytest_collection_modifyitems(items):
-    """Puts the fast tests first, then those that take longest, and among the fast ones the files
+    """Puts the fast tests first, then those that take longest, and in each directory the files
     that take longest: the processes end together."""
     order = ['fast', 'server', 'packages', 'bench', 'pages']
-    longest = ['rebase', 'exchange', 'edits', 'compile', 'profile', 'prove', 'apply', 'models']
+    longest = ['rebase', 'exchange', 'edits', 'compile', 'profile', 'prove', 'apply', 'models',
+               'mysql_test', 'crash', 'deb_install', 'rpm_install', 'exported']
     places = {f'test_{name}': place for place, name in enumerate(longest)}
     items.sort(key=lambda item: (order.index(item.path.parent.name),
                                  places.get(item.path.stem, len(places))))

@@ -1,28 +1,16 @@
-"""The packages, installed by apt and by rpm into a clean root, and the tarball unpacked."""
-import os
+"""The files of the packages: what they contain, and what Debian's and rpm's linters say."""
 import re
 import subprocess
 
-import pytest
 from millrace import TOP
 from millrace.command import output
-from support.checkout import CACHE, TREE
+from support.checkout import TREE
 
 DIST = TOP / 'dist' / TREE
 # mysql-test-run makes result~ of an .rdiff while it runs, beside these tests, and leaves a .reject
 # where a test fails
 DIFF = ['diff', '-rq', '--no-dereference', *(f'--exclude={name}' for name in (
     '.pc', 'builddir-*', 'debian', '*.result~', '*.reject'))]
-
-
-@pytest.mark.parametrize('script', ['deb-install.sh', 'rpm-install.sh', 'tarball-run.sh'])
-def test_installed(script):
-    done = subprocess.run([TOP / 'tests/packages' / script, DIST], text=True, capture_output=True,
-                          check=False, env={**os.environ, 'MILLRACE_CACHE': str(CACHE)},
-                          timeout=1500)
-    text = done.stdout + done.stderr
-    assert done.returncode == 0, text[-8000:]
-    assert 'PASS' in text and 'FAIL' not in text, text[-8000:]
 
 
 def test_checksums():
