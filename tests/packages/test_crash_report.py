@@ -4,13 +4,10 @@ import re
 import signal
 import subprocess
 
-from millrace import TOP
 from millrace.command import output
 from millrace_bench.builds import Build
 from millrace_bench.measure.server import Server, make_system_tables
-from support.checkout import TREE
-
-DIST = TOP / 'dist' / TREE
+from support.packages import DIST
 
 
 def test_a_crash_report_names_functions_and_the_debug_symbols_their_lines(tmp_path):

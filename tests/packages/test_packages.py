@@ -5,8 +5,8 @@ import subprocess
 from millrace import TOP
 from millrace.command import output
 from support.checkout import TREE
+from support.packages import DIST
 
-DIST = TOP / 'dist' / TREE
 # mysql-test-run makes result~ of an .rdiff while it runs, beside these tests, and leaves a .reject
 # where a test fails
 DIFF = ['diff', '-rq', '--no-dereference', *(f'--exclude={name}' for name in (

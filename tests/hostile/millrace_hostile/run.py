@@ -28,6 +28,7 @@ from millrace.errors import Failure
 from millrace.upstream import pins
 from millrace_bench import builds
 from millrace_bench.measure import machine
+from millrace_bench.measure.result import write_whole
 from millrace_hostile import scenarios
 from millrace_hostile.data import Crashes
 from millrace_hostile.surroundings import NotHere
@@ -53,10 +54,10 @@ def arguments(argv):
                         help='directory to make the data in (default: a new one in /tmp)')
     result.add_argument('--result', type=Path, metavar='FILE',
                         help='write the outcomes as JSON; scenarios not run keep theirs')
-    result.add_argument('--tree', choices=pins.trees(), default=os.environ.get('TREE'),
+    result.add_argument('--tree', choices=pins.trees(),
+                        default=os.environ.get('TREE') or pins.default_tree(),
                         help='tree of servers that are made')
     asked = result.parse_args(argv)
-    asked.tree = asked.tree or (TOP / 'trees/default').read_text(encoding='utf-8').strip()
     if not asked.list and not asked.vanilla:
         result.error('PATCHED and VANILLA are needed')
     return asked
@@ -185,7 +186,7 @@ def keep(path, asked, run, records):
              'scenarios': {name: known['scenarios'][name] for name in REGISTERED
                            if name in known['scenarios']}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text_of(known), encoding='utf-8')
+    write_whole(path, text_of(known))
 
 
 def text_of(result):

@@ -58,13 +58,20 @@ def _fills(trial, datadir, crash, make_room):
         datadir.check_files()
 
 
-@scenario('disk-full', 'the disk of the data gets full under INSERT, then there is room again')
-def full(trial):
-    """On ext4; the server must not end."""
+@contextlib.contextmanager
+def _nearly_full(trial, room):
+    """An ext4 with a copy of crashed data and so many bytes of room: the data directory, the
+    crash, and the file whose removal makes room again."""
     with image(trial.place / 'disk', 'ext4', 400 * MIB, ('-m', '0')) as disk:
         datadir, crash = trial.crashed('small', disk / 'copy')
         own_all(datadir.data)
-        ballast = fill(disk, 60 * MIB)
+        yield datadir, crash, fill(disk, room)
+
+
+@scenario('disk-full', 'the disk of the data gets full under INSERT, then there is room again')
+def full(trial):
+    """The server must not end."""
+    with _nearly_full(trial, 60 * MIB) as (datadir, crash, ballast):
         _fills(trial, datadir, crash, ballast.unlink)
 
 
@@ -122,10 +129,7 @@ for _name, _room in ROOMS.items():
 @scenario('disk-full-recovery', 'recovery on a disk with 20 MiB of room, for tmpdir as well')
 def full_in_recovery(trial):
     """No file has to grow."""
-    with image(trial.place / 'disk', 'ext4', 400 * MIB, ('-m', '0')) as disk:
-        datadir, crash = trial.crashed('small', disk / 'copy')
-        own_all(datadir.data)
-        ballast = fill(disk, 20 * MIB)
+    with _nearly_full(trial, 20 * MIB) as (datadir, crash, ballast):
         trial.recovers(datadir, crash, goes_on=True, uses_tmpdir=False)
         ballast.unlink()
         trial.returns(datadir, crash)

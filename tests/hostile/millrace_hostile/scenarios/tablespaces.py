@@ -1,4 +1,6 @@
 """The smallest pools, the smallest and largest pages, and tablespaces that may not grow."""
+import contextlib
+
 from millrace.errors import Failure
 from millrace_bench.measure.client import SqlError
 from millrace_crash.datadir import SCHEMA
@@ -12,6 +14,8 @@ CLIENTS = 24
 # the table is full, too many active concurrent transactions; cannot change the size of a file
 FULL = (1114, 1637, 14)
 AGAIN = 12      # how often a tablespace is filled and emptied
+ROOM = {f'{figure} at least': lambda batches: .9 * batches
+        for figure in ('first room', 'last room', 'room together')}
 
 
 def _register(page_size, pool):
@@ -24,6 +28,13 @@ def _register(page_size, pool):
 
 for _page_size, _pool in POOLS.items():
     _register(_page_size, _pool)
+
+
+@contextlib.contextmanager
+def _connections(server, number):
+    """So many connections, closed at the end."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(server.connect(SCHEMA)) for _ in range(number)]
 
 
 def _fits(connection, statement):
@@ -67,11 +78,10 @@ def _room(server, times):
 
 def _together(server):
     """How many batches many transactions may update that are open at the same time."""
-    connections = [server.connect(SCHEMA) for _ in range(CLIENTS)]
     count, full = 0, set()
-    for each in connections:
-        each.query('BEGIN')
-    try:
+    with _connections(server, CLIENTS) as connections:
+        for each in connections:
+            each.query('BEGIN')
         for batch in range(ROWS // BATCH):
             client = batch % CLIENTS
             if client in full:
@@ -82,17 +92,12 @@ def _together(server):
                 full.add(client)
         for each in connections:
             each.query('ROLLBACK')
-    finally:
-        for each in connections:
-            each.close()
     return count
 
 
 @scenario('fixed-ibdata1', f'ibdata1:{FIXED}M without autoextend has the undo log: filled and '
           'emptied, by one transaction and by many',
-          bounds={'first room at least': lambda batches: .9 * batches,
-                  'last room at least': lambda batches: .9 * batches,
-                  'room together at least': lambda batches: .9 * batches})
+          bounds=ROOM)
 def system(trial):
     """Undo log that is reserved or cached must not take the place of what is written."""
     datadir = trial.new(innodb_data_file_path=f'ibdata1:{FIXED}M', innodb_undo_tablespaces='0')
@@ -133,9 +138,7 @@ def system(trial):
 
 
 @scenario('fixed-ibtmp1', f'ibtmp1:{FIXED}M without autoextend: temporary tables fill it and are '
-          'dropped', bounds={'first room at least': lambda batches: .9 * batches,
-                             'last room at least': lambda batches: .9 * batches,
-                             'room together at least': lambda batches: .9 * batches})
+          'dropped', bounds=ROOM)
 def temporary(trial):
     """The rows of temporary tables and their undo log are in the same file."""
     datadir = trial.new()
@@ -158,9 +161,9 @@ def temporary(trial):
 
 def _temporary_room(server, clients):
     """How many batches the temporary tables of so many clients hold, inserted and updated."""
-    connections = [server.connect(SCHEMA) for _ in range(clients)]
-    count, open_ones = 0, dict(enumerate(connections))
-    try:
+    count = 0
+    with _connections(server, clients) as connections:
+        open_ones = dict(enumerate(connections))
         for each in connections:
             each.query('CREATE TEMPORARY TABLE t(a INT AUTO_INCREMENT PRIMARY KEY, '
                        'b VARCHAR(500)) ENGINE=InnoDB')
@@ -173,7 +176,4 @@ def _temporary_room(server, clients):
                     del open_ones[number]
         for each in connections:
             each.query('DROP TEMPORARY TABLE t')
-    finally:
-        for each in connections:
-            each.close()
     return count

@@ -41,22 +41,21 @@ QUICK = ('missing', 'full')
 def _register(kind, about, make):
     data, pool = ('large', LARGE_POOL) if kind == 'fills' else ('small', '8M')
 
-    @scenario(f'tmpdir-{kind}', f'recovery, tmpdir {about}', quick=kind in QUICK)
-    def recovery(trial):
+    def recovers(trial, option):
         datadir, crash = trial.crashed(data)
         with make(trial.place / 'tmpdir') as tmpdir:
             trial.recovers(datadir, crash, goes_on=True, innodb_buffer_pool_size=pool,
-                           tmpdir=tmpdir)
+                           **{option: tmpdir})
         trial.returns(datadir, crash)
+
+    @scenario(f'tmpdir-{kind}', f'recovery, tmpdir {about}', quick=kind in QUICK)
+    def recovery(trial):
+        recovers(trial, 'tmpdir')
 
     # only that of the patch is elsewhere: a server checks its tmpdir when it starts
     @scenario(f'innodb-tmpdir-{kind}', f'recovery, innodb_tmpdir {about}')
     def innodb(trial):
-        datadir, crash = trial.crashed(data)
-        with make(trial.place / 'tmpdir') as tmpdir:
-            trial.recovers(datadir, crash, goes_on=True, innodb_buffer_pool_size=pool,
-                           innodb_tmpdir=tmpdir)
-        trial.returns(datadir, crash)
+        recovers(trial, 'innodb_tmpdir')
 
     @scenario(f'prepare-tmpdir-{kind}', f'mariadb-backup --prepare, tmpdir {about}',
               quick=kind == 'full')
