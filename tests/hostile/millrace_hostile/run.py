@@ -177,11 +177,14 @@ def keep(path, asked, run, records):
     """Writes a result; what was not run stays as it was."""
     known = read(path) if path.exists() else {'scenarios': {}}
     commit = output('git', '-C', TOP, 'describe', '--always', '--abbrev=12', '--dirty=+').strip()
-    stamp = {'date': datetime.date.today().isoformat(), 'commit': commit,
-             'builds': {build.name: f'{name.rpartition("/")[2]} {build.sha256[:12]}'
-                        for build, name in ((run.vanilla, asked.vanilla),
-                                            (run.patched, asked.patched)) if build}}
-    known['scenarios'].update({name: {**stamp, **record} for name, record in records.items()})
+    stamp = {'date': datetime.date.today().isoformat(), 'commit': commit}
+    made = {build.name: f'{name.rpartition("/")[2]} {build.sha256[:12]}'
+            for build, name in ((run.vanilla, asked.vanilla), (run.patched, asked.patched))
+            if build}
+    # vanilla's outcome of an earlier result keeps the name of its build
+    known['scenarios'].update(
+        {name: {**stamp, 'builds': {**run.known.get(name, {}).get('builds', {}), **made}, **record}
+         for name, record in records.items()})
     known = {'tree': asked.tree, 'kernel': machine.describe(run.place)['kernel'],
              'scenarios': {name: known['scenarios'][name] for name in REGISTERED
                            if name in known['scenarios']}}
