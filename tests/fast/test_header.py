@@ -46,6 +46,13 @@ def test_a_good_header():
     assert header.text(parsed.fields) == GOOD.partition('---\n')[0]
 
 
+def test_a_fix_needs_no_benchmark():
+    without = GOOD.replace('Bench: scan: what it does is done faster\n', '')
+    assert header.check(header.parse('fix-thing', without), ['fix-thing']) == []
+    fault, = header.check(header.parse('thing', without), ['thing'])
+    assert 'no field Bench' in str(fault)
+
+
 @pytest.mark.parametrize('old, new, line, words', [
     ('Author: A Person <a@example.org>\n', '', 1, ['Author', 'Name <address>']),
     ('Last-Update: 2026-11-21', 'Last-Update: yesterday', 8, ["'yesterday'", 'YYYY-MM-DD']),

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from millrace import lint as house
 from millrace.patches import header, patchfile
-from millrace.prove import lint
+from millrace.prove import lint, options
 from millrace.upstream import pins
 from support.checkout import TREE
 from support.patchmaker import HEADER, hunks
@@ -89,6 +89,28 @@ def test_tests_are_named_and_there(old, new, words, tmp_path):
     named = lint.check_tests(patchfile.read(file), header.read_header(file))
     assert all(word in '\n'.join(map(str, named)) for word in words), named
     assert all(fault.line == GOOD.splitlines().index('Test: innodb.thing') + 1 for fault in named)
+
+
+UPSTREAM = options.listed(['VARIABLE_NAME\tINNODB_READ_AHEAD_THRESHOLD\nSESSION_VALUE\tNULL\n'
+                           'VARIABLE_NAME\tINNODB_THING\n'])
+
+
+@pytest.mark.parametrize('one, other, words', [
+    ('read_ahead', 'other', ['one.patch:2: innodb_read_ahead is a prefix of '
+                             'innodb_read_ahead_threshold', 'by upstream', 'mend: ']),
+    ('thing_limit', 'other', ['one.patch:2: innodb_thing is a prefix of innodb_thing_limit']),
+    ('new', 'new_limit', ['one.patch:2: innodb_new is a prefix', 'by two.patch',
+                          'two.patch:1: innodb_new is a prefix', 'by one.patch']),
+    ('readahead', 'thin', ['two.patch:1: innodb_thin is a prefix of innodb_thing']),
+    ('readahead', 'read_only', []),
+])
+def test_no_variable_is_a_prefix_of_another(one, other, words):
+    found = '\n'.join(map(str, options.check(
+        {'one.patch': f' {{}}\n+  MYSQL_SYSVAR({one}),\n   MYSQL_SYSVAR(thing),\n',
+         'two.patch': f'+VARIABLE_NAME\tINNODB_{other.upper()}\n VARIABLE_NAME\tINNODB_THING\n'},
+        UPSTREAM)))
+    assert all(word in found for word in words), found
+    assert bool(found) == bool(words), found
 
 
 @pytest.mark.parametrize('tree', pins.trees())

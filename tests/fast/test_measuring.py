@@ -162,9 +162,10 @@ class Bursts:
     def start(self):
         """A server that has created 500 undo segments by the end."""
         connection, created = MagicMock(), iter((0, 500))
-        return types.SimpleNamespace(
-            data='/nowhere', connect=lambda *_: connection, status=lambda: {
-                'innodb_undo_truncations': 0, 'innodb_undo_segments_created': next(created)})
+        connection.__enter__.return_value.query = \
+            lambda text: [(str(next(created)), '0', '0')] if 'innodb_rseg' in text else []
+        return types.SimpleNamespace(data='/nowhere', connect=lambda *_: connection,
+                                     status=lambda: {'innodb_undo_truncations': 0})
 
     def load(self, _server, _name, time, **_):
         """A burst of 100 transactions a second, each burst slower than the one before."""

@@ -72,6 +72,16 @@ def test_our_own_series(checkout, tarball):
     assert set(result['verdicts']) == set(series.names(TREE))
 
 
+def test_a_variable_that_is_a_prefix_of_one_of_upstreams(checkout, tarball):
+    name = f'patches/{TREE}/read-ahead.patch'
+    text = (checkout.path / name).read_text(errors='surrogateescape')
+    assert 'MYSQL_SYSVAR(readahead)' in text
+    checkout.write(name, text.replace('MYSQL_SYSVAR(readahead)', 'MYSQL_SYSVAR(read_ahead)'))
+    status, text, _, _ = run(checkout)
+    assert status == 1
+    assert 'innodb_read_ahead is a prefix of innodb_read_ahead_threshold' in text, text
+
+
 @pytest.fixture
 def fifteen(checkout, maker):
     """A checkout with eight mends, each of a file of its own, and seven patches that all change

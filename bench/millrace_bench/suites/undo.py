@@ -18,13 +18,23 @@ SLOTS = 100000
 TOO_MANY_TRANSACTIONS = 1637     # ER_TOO_MANY_CONCURRENT_TRXS: a rollback segment has no free slot
 
 
-def segments(before, after, transactions):
-    """Undo segments created, freed and reused for each transaction, where a build counts them;
-    `before` and `after` are the server's status."""
-    counted = ((name, f'innodb_undo_segments_{name}') for name in ('created', 'freed', 'reused'))
-    return {f'segments_{name}_per_transaction':
-            (after[counter] - before[counter]) / max(1, transactions)
-            for name, counter in counted if counter in after}
+def segments(server):
+    """{name: number} of the undo segments created, freed and reused since the start of a server
+    that counts them; else {}."""
+    names = ('created', 'freed', 'reused')
+    sums = ', '.join(f'SUM(segments_{name})' for name in names)
+    with server.connect() as connection:
+        try:
+            row, = connection.query(f'SELECT {sums} FROM information_schema.innodb_rseg')
+        except SqlError:
+            return {}    # not in every build
+    return dict(zip(names, map(int, row)))
+
+
+def per_transaction(before, after, transactions):
+    """The figures of what segments() counted between two calls of it."""
+    return {f'segments_{name}_per_transaction': (after[name] - before[name]) / max(1, transactions)
+            for name in after}
 
 
 class Tables(Data):
@@ -91,10 +101,10 @@ class Updates(Case):
     def measure(self, context):
         server = context.start()
         context.warm_up(server, 'undo', **self.load)
-        before = server.status()
+        before = segments(server)
         result, timeline = context.load(server, 'undo', **self.load)
         return measured(result, timeline,
-                        **segments(before, server.status(), result.transactions))
+                        **per_transaction(before, segments(server), result.transactions))
 
 
 class Start(Case):

@@ -10,7 +10,7 @@ from pathlib import Path
 from millrace_bench.measure import sysbench
 from millrace_bench.measure.case import Case, Suite, measured
 from millrace_bench.measure.client import SqlError
-from millrace_bench.suites.undo import Tables, segments
+from millrace_bench.suites.undo import Tables, per_transaction, segments
 
 LOAD = {'threads': 16, 'rows': 1000, 'updated': 100}
 # a burst has this share of an hour of the day, with a reader in each third hour; then a pause
@@ -80,7 +80,7 @@ class Day(Case):
 
     def measure(self, context):
         server = context.start()
-        before, began = server.status(), time.monotonic()
+        before, began = segments(server), time.monotonic()
         hours = min(HOURS, max(3, context.scale.seconds // 10))
         hour = context.scale.seconds / hours
         bursts, timeline, reader = [], [], Reader(server)
@@ -105,7 +105,7 @@ class Day(Case):
                         largest_MiB=watch.largest(),
                         last_quarter_largest_MiB=watch.largest(0.25),
                         truncations=status['innodb_undo_truncations'],
-                        **segments(before, status, total.transactions))
+                        **per_transaction(before, segments(server), total.transactions))
 
 
 class UndoSpace(Suite):

@@ -339,7 +339,7 @@ WORKLOADS = (
         'SELECT SUM(LENGTH(c)) FROM sbtest1 FORCE INDEX (PRIMARY)',
         'SELECT SUM(LENGTH(pad)) FROM sbtest2 FORCE INDEX (k_2)'
         ' WHERE k BETWEEN {n} * 10 AND {n} * 10 + 500'),
-             options={**SMALL, 'loose_innodb_read_ahead': 'both'}),
+             options={**SMALL, 'loose_innodb_readahead': 'both'}),
     Workload('joins', 'joins of two and three tables', _again(
         'SELECT COUNT(*), MAX(b.c) FROM sbtest1 a JOIN sbtest2 b ON b.id = a.k'
         ' WHERE a.id BETWEEN {n} AND {n} + 2000',

@@ -17,9 +17,9 @@ from millrace import TOP
 from millrace.command import environment
 from millrace.context import Context, resolve
 from millrace.errors import Failure
-from millrace.patches import mutations, patchfile, series
+from millrace.patches import diff, mutations, patchfile, series
 from millrace.progress import Progress
-from millrace.prove import apply, lint, mutate, record, refresh, tests
+from millrace.prove import apply, lint, mutate, options, record, refresh, tests
 from millrace.prove.compile import BuildTree, added
 from millrace.prove.facts import Facts
 from millrace.upstream import pins
@@ -143,10 +143,20 @@ def prepare(context, pinned, recorded):
     def vanilla(paths):
         return apply.vanilla(facts, context.tarball_file, context.sha256, paths)
 
+    paths = {path for patch in patches.values() for path in patch.paths}
     return Prepared(context=context, facts=facts, needs=needs, patches=patches,
-                    vanilla=vanilla({path for patch in patches.values() for path in patch.paths}),
+                    vanilla=vanilla(paths | set(options.LISTS)),
                     source=BuildTree(context, facts, vanilla),
                     pinned=pinned, recorded=recorded)
+
+
+def check_options(prepared, report):
+    """No variable that a patch adds is a prefix of another one, or the other way round."""
+    upstream = options.listed(prepared.facts.content(content).decode(errors='replace')
+                              for path in options.LISTS if (content := prepared.vanilla[path]))
+    patches = {str(patch.file.relative_to(TOP)): diff.read(patch.file)
+               for patch in prepared.patches.values()}
+    report.faults += [f'{report.tree}: {fault}' for fault in options.check(patches, upstream)]
 
 
 def describe(prepared, report):
@@ -409,6 +419,7 @@ def prove(tree, how, only=()):
         recorded = record.verdicts(tree) if known else {}
         prepared = prepare(context, pinned, recorded)
         describe(prepared, report)
+        check_options(prepared, report)
         applied = apply_series(prepared, report)
         keep(prepared, report)
         check_refresh(prepared, applied, report)

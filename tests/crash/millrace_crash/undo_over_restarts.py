@@ -22,8 +22,8 @@ After each shutdown innochecksum finds nothing.  At the end nothing is prepared,
 tablespaces become small again, and after a slow shutdown the rollback segments have pages of
 cached segments only.
 
-Upstream may stand still with innodb_undo_log_truncate=ON (docs/patches/extra-undo-segments.md):
-VANILLA is killed then, and that is counted.
+Upstream may stand still with innodb_undo_log_truncate=ON
+(docs/patches/fix-undo-truncation-write.md): VANILLA is killed then, and that is counted.
 
 Prints a line for each round, and a summary.  The data are removed at the end.  They are kept
 where a check fails: the error begins with WRONG.
