@@ -87,7 +87,8 @@ tables: setup-report    ## write the generated tables in README.md, docs/ and te
 	@scripts/tables --write
 clean:                  ## remove work/ and the packages, edits in the patched source included
 	@rm -rf work
-	@[ ! -d dist ] || find dist -mindepth 1 -maxdepth 1 ! -name repo ! -name .repo.old -exec rm -rf {} +
+	@[ ! -d dist ] || find dist -mindepth 1 -maxdepth 1 ! -name repo ! -name .repo.old \
+	    -exec rm -rf {} +
 help:                   ## print this list
 	@sed -n 's/^##: //p; s/^\([a-z-]*\):.*## \(.*\)/  make \1              \2/p' Makefile \
 	    | sed 's/^\(  make .\{16\}\) */\1/'

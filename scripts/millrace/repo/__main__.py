@@ -185,7 +185,8 @@ def main(argv):
         else:
             for tree in wanted_trees(chosen.trees):
                 known = take_in(plan, known, tree, finished.debian_release(tree, chosen.debian))
-        contents = releases.Contents(key.fingerprint, apt.keyring_version(key), base, known)
+        contents = releases.Contents(key.fingerprint, apt.keyring_version(key, before), base,
+                                     known)
         if contents == before:
             say('repo', f'{LABEL} is up to date')
             return

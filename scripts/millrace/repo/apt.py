@@ -36,9 +36,14 @@ Signed-By: /{keyring}
 ALL = 'Name (% *)'      # aptly's words for every package
 
 
-def keyring_version(key):
-    """The version of the package with the key: it rises whenever the key changes."""
-    return time.strftime('%Y.%m.%d.%H%M%S', time.gmtime(key.changed()))
+def keyring_version(key, before):
+    """The version of the package with the key: it rises whenever the key changes, or is another
+    than that of the repository before."""
+    def version(seconds):
+        return time.strftime('%Y.%m.%d.%H%M%S', time.gmtime(seconds))
+    if before and before.key != key.fingerprint:
+        return version(time.time())
+    return max(version(key.changed()), before.keyring if before else '')
 
 
 def keyring_package(key, version, place, work):

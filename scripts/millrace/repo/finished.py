@@ -1,4 +1,5 @@
 """The finished packages of a tree: what build/ has left in dist/<tree>/."""
+import functools
 import re
 import subprocess
 
@@ -45,6 +46,7 @@ def _listed(dist):
     return [line.split(maxsplit=1)[1].lstrip('*') for line in sums.read_text().splitlines()]
 
 
+@functools.cache
 def _fields(file):
     """{field: value} of a .deb or .dsc."""
     text = file.read_text(encoding='utf-8') if file.suffix == '.dsc' \

@@ -12,7 +12,8 @@ def _listed(option, fingerprint):
     """The fields of gpg's lines about a key; none where it has no such key."""
     done = subprocess.run(['gpg', '--batch', '--with-colons', option, fingerprint], text=True,
                           capture_output=True, check=False, env=environment())
-    return [line.split(':') for line in done.stdout.splitlines()]
+    # the state of the trust database comes in any case
+    return [line.split(':') for line in done.stdout.splitlines() if not line.startswith('tru:')]
 
 
 class Key:
