@@ -23,10 +23,11 @@ import os
 import re
 
 from millrace import TOP
-from millrace.command import output, parser, run_command, say
+from millrace.command import parser, run_command, say
 from millrace.errors import Failure
 from millrace.repo import apt, finished, place, releases, yum
 from millrace.repo.key import Key
+from millrace.repo.sums import Sums
 from millrace.repo.tools import copy, link
 from millrace.upstream import pins
 
@@ -123,16 +124,7 @@ def promote(known, tree, revision):
                  else release for release in known)
 
 
-def sums(directory, key):
-    """Writes the SHA256SUMS of a directory and all below it, signed."""
-    names = sorted(str(path.relative_to(directory)) for path in directory.rglob('*')
-                   if path.is_file())
-    (directory / 'SHA256SUMS').write_text(output('sha256sum', *names, cwd=directory),
-                                          encoding='utf-8')
-    key.sign(directory / 'SHA256SUMS')
-
-
-def make(plan, contents, key):
+def make(plan, contents, key, sums):
     """Makes the repository beside, and puts it into its place."""
     public, work = place.NEW / 'repo', place.NEW / 'work'
     for path in (public / 'apt', work):
@@ -146,13 +138,13 @@ def make(plan, contents, key):
             for other in others:
                 link(first, other)
     for directory in sorted(public.glob('tarballs/*/*')):
-        sums(directory, key)
+        sums.write(directory, key)
     key.export(public / f'{apt.NAME}.gpg')
     key.export(public / f'{apt.NAME}.asc', '--armor')
     contents.write(public)
     if place.HERE.exists():
         apt.keep_indices(place.HERE, public)
-    sums(public, key)
+    sums.write(public, key)
     place.take_place(public)
 
 
@@ -171,7 +163,8 @@ def main(argv):
     chosen = options.parse_args(argv)
     os.umask(0o022)
     with place.alone():
-        before = releases.read(place.HERE)
+        sums = Sums()
+        before = releases.read(place.HERE, sums)
         if chosen.promote is not None and not before:
             raise Failure(f'there is no repository in {LABEL}', 'make repo KEY=... BASE=...')
         key = Key(chosen.key or (before.key if before else ''))
@@ -190,7 +183,7 @@ def main(argv):
         if contents == before:
             say('repo', f'{LABEL} is up to date')
             return
-        make(plan, contents, key)
+        make(plan, contents, key, sums)
     say('repo', f'{LABEL}: {len(known)} revisions, for {base}, signed by {key.fingerprint}')
 
 

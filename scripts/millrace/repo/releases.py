@@ -73,7 +73,7 @@ class Contents:
             json.dumps(dataclasses.asdict(self), indent=1) + '\n', encoding='utf-8')
 
 
-def read(place):
+def read(place, sums):
     """The Contents of a repository, or None where there is none.
 
     Raises Failure where a file of it is not what was signed."""
@@ -86,12 +86,7 @@ def read(place):
     if done.returncode:
         raise Failure('the repository is not signed by a key of yours',
                       *done.stderr.splitlines()[-3:], mend)
-    done = subprocess.run(['sha256sum', '--quiet', '--strict', '-c', 'SHA256SUMS'], cwd=place,
-                          env=environment(LC_ALL='C'), text=True, check=False,
-                          capture_output=True)
-    if done.returncode:
-        raise Failure('a file of the repository is not the one that was signed',
-                      *done.stdout.splitlines()[:5], mend)
+    sums.check(place, mend)
     contents = json.loads((place / 'releases.json').read_text(encoding='utf-8'))
     releases = tuple(Release(**{**each, 'files': tuple(each['files'])})
                      for each in contents.pop('releases'))
