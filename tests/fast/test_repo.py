@@ -595,8 +595,8 @@ def test_what_the_page_names_is_there(shop):
             assert (shop.repo / path).exists(), path
 
 
-def test_the_lines_of_the_readme(shop, apt):
-    """They name files that are there, and a package that can be had."""
+def test_the_lines_for_users(shop, apt, tmp_path):
+    """They name files that are there, and packages that can be had and verified."""
     shop.begin(stable=True, content='content 1')
     shop.finish('11.8', '11.8.6', rpm=False)
     shop.publish()
@@ -606,6 +606,15 @@ def test_the_lines_of_the_readme(shop, apt):
     assert len(named) == 2
     for path in (*named, *(f'apt/{name}' for name in re.findall(r'`(\S+\.sources)`', text))):
         assert (shop.repo / path).exists(), path
+    page = (TOP / 'docs/operate.md').read_text()
+    tarball = page[page.index('## Run the tarball'):].split('\n\n')[1]
+    assert '/etc' not in tarball
+    done = subprocess.run(['bash', '-euc', tarball], cwd=tmp_path, check=False, text=True,
+                          capture_output=True,
+                          env={**os.environ, 'BASE': shop.base, 'no_proxy': '127.0.0.1'})
+    assert done.returncode == 0 and '.tar.zst: OK' in done.stdout, done.stderr
+    [repo] = re.findall(r'\$BASE/(\S+\.repo)', page)
+    assert (shop.repo / repo).exists()
     apt.add(shop.repo, 'millrace-10.11-bookworm.sources')
     assert apt('update') and apt.fetch(re.search('apt install (millrace-server)$', lines[2])[1]), \
         apt.text

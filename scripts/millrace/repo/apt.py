@@ -23,8 +23,12 @@ Section: misc
 Priority: optional
 {maintainer}
 Description: key of the Millrace repository
- The OpenPGP key that signs the packages of Millrace, a distribution of MariaDB Server, for
- the Signed-By: of an apt source.
+ The OpenPGP key that signs the packages of Millrace, a distribution of
+ MariaDB Server, for the Signed-By: of an apt source.
+'''
+COPYRIGHT = '''The public key is that of the maintainers of Millrace.
+Millrace's own files are under the GNU General Public License, version 2 only:
+/usr/share/common-licenses/GPL-2
 '''
 SOURCES = '''# Millrace {tree} for Debian {suite}; the key is in the package {name}
 Types: deb deb-src
@@ -53,11 +57,15 @@ def keyring_package(key, version, place, work):
     (root / 'DEBIAN').mkdir()
     key.export(root / KEYRING)
     (root / KEYRING).chmod(0o644)
+    document = root / f'usr/share/doc/{NAME}/copyright'
+    document.parent.mkdir(parents=True)
+    document.write_text(COPYRIGHT, encoding='utf-8')
     maintainer = re.search('^Maintainer: .*', (TOP / 'debian/control').read_text('utf-8'),
                            re.MULTILINE)[0]
     (root / 'DEBIAN/control').write_text(
         CONTROL.format(name=NAME, version=version, maintainer=maintainer), encoding='utf-8')
     package = place / f'{NAME}_{version}_all.deb'
+    # not compressed: another zlib or xz would make other bytes of it, under the same version
     tool('dpkg-deb', '--root-owner-group', '-Znone', '--build', root, package,
          env={**os.environ, 'SOURCE_DATE_EPOCH': str(key.changed())})
     return package
