@@ -56,8 +56,8 @@ web=
 # Mounts and processes of a root are in namespaces that end with their command.
 scratch=$(mktemp -d)
 leave() {
-	[ -z "$web" ] || kill "$web"
-	GNUPGHOME=$scratch/gnupg gpgconf --kill gpg-agent
+	[ -z "$web" ] || kill "$web" || true
+	[ ! -d "$scratch/gnupg" ] || GNUPGHOME=$scratch/gnupg gpgconf --kill gpg-agent || true
 	[ ${#roots[@]} -eq 0 ] || rm -rf --one-file-system "${roots[@]}"
 	rm -rf "$scratch"
 }
@@ -174,6 +174,7 @@ publish() {
 		sleep 0.1
 	done
 	repository=http://127.0.0.1:$port/repo
+	sources=$repository/apt/millrace-$tree-$suite.sources
 	mkdir -m 700 "$scratch/gnupg"
 	export GNUPGHOME=$scratch/gnupg
 	gpg --batch --quiet --pinentry-mode loopback --passphrase '' \
@@ -182,7 +183,6 @@ publish() {
 	"$shop/scripts/repo" --key "$key" --base "$repository" --debian "$suite" "$tree" &&
 		"$shop/scripts/repo" --promote '' "$tree" || return 1
 	unset GNUPGHOME
-	sources=$repository/apt/millrace-$tree-$suite.sources
 }
 
 # add_repository: what the README says, in $root
