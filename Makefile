@@ -9,7 +9,7 @@ ifdef PATCHES
 export PATCHES
 endif
 # all trees, unless one was asked for
-PROVEN = $(if $(filter file,$(origin TREE)),,"$$TREE")
+NAMED = $(if $(filter file,$(origin TREE)),,"$$TREE")
 # a file of tests stays in one process: its tests may share a server or a build
 PYTEST = /usr/bin/python3 -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 PINS = $(wildcard trees/*/pin.conf)
@@ -32,6 +32,10 @@ rpm: setup              ## the RPM packages and their source package
 	$(LOCKED) build/road source-rpm rpm checksums
 tarball: setup          ## the binary tarball
 	$(LOCKED) build/road tarball checksums
+repo: setup-repo        ## signed apt and yum repositories of dist/*/, in dist/repo/: KEY= BASE=
+	@scripts/repo --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") $(NAMED)
+promote: setup-repo     ## a revision of the repository from testing into stable: REVISION=
+	@scripts/repo --promote "$$REVISION" --key "$$KEY" --base "$$BASE" "$$TREE"
 
 ##: Patches
 patched: setup          ## the patched source, with quilt's state, into work/
@@ -57,7 +61,7 @@ check-fast: setup-tests ## run the tests that need no compiled server
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint
 prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
-	@scripts/prove $(if $(TESTS),--$(or $(filter missing mutations,$(TESTS)),tests)) $(PROVEN)
+	@scripts/prove $(if $(TESTS),--$(or $(filter missing mutations,$(TESTS)),tests)) $(NAMED)
 hostile: setup-tests    ## try the series and vanilla in hostile surroundings, into test-results/
 	@tests/hostile/run millrace vanilla --tree "$$TREE" \
 	    --result "test-results/hostile/$$TREE.json"
@@ -81,8 +85,10 @@ run:                    ## run the server of the binary tarball, with data of it
 	@build/run
 tables: setup-report    ## write the generated tables in README.md, docs/ and test-results/
 	@scripts/tables --write
-clean:                  ## remove work/ and dist/, edits in the patched source included
-	@rm -rf work dist
+clean:                  ## remove work/ and the packages, edits in the patched source included
+	@rm -rf work
+	@[ ! -d dist ] || find dist -mindepth 1 -maxdepth 1 ! -name repo ! -name .repo.old \
+	    -exec rm -rf {} +
 help:                   ## print this list
 	@sed -n 's/^##: //p; s/^\([a-z-]*\):.*## \(.*\)/  make \1              \2/p' Makefile \
 	    | sed 's/^\(  make .\{16\}\) */\1/'
@@ -95,6 +101,9 @@ help:                   ## print this list
 	@echo '  TARBALL=             a tarball already at hand, with its .asc beside it'
 	@echo '  TESTS=1              prove: run each patch'"'"'s tests, too; TESTS=missing: only what'
 	@echo '                       the committed record lacks; TESTS=mutations: broken patches'
+	@echo '  KEY= BASE=           repo: fingerprint of the key that signs, URL that it will have'
+	@echo '  DIST=bookworm        repo: release of Debian that the .deb are for (pin.conf says it)'
+	@echo '  REVISION=            promote: the revision (default: the newest of the tree)'
 	@echo '  SUITE= BUILDS="a b"  bench: workloads (bench/run --help lists them) and builds'
 	@echo '  IOPS=3000            bench: requests a second that the disk allows'
 	@echo '  SIZE= SECONDS=       bench, profile: size of the data (1: the usual), seconds of load'
@@ -109,3 +118,5 @@ setup-bench:
 	@build/setup bench
 setup-report:
 	@build/setup report
+setup-repo:
+	@build/setup repo

@@ -72,7 +72,7 @@ def test_help_names_every_target(checkout):
     groups = re.findall(r'^\w+$', text, re.MULTILINE)
     assert groups == ['Packages', 'Patches', 'Proofs', 'Measuring', 'House', 'Variables']
     for variable in re.findall(r'\$\(([A-Z0-9]+)\)', (TOP / 'Makefile').read_text()):
-        if variable not in ('LOCKED', 'PYTEST', 'PROVEN', 'PINS', 'NAME', 'FILE', 'CHECK'):
+        if variable not in ('LOCKED', 'PYTEST', 'NAMED', 'PINS', 'NAME', 'FILE', 'CHECK'):
             assert f'{variable}=' in text, variable
 
 
@@ -88,7 +88,8 @@ def test_every_target_is_phony(checkout):
 def made(checkout):
     """Runs make, whose commands print their arguments and do nothing: a list of these."""
     echoes = ('bench/run', 'bench/report', 'bench/train', 'scripts/rebase', 'scripts/prove',
-              'scripts/new-patch', 'scripts/import-patch', 'scripts/export-patch')
+              'scripts/new-patch', 'scripts/import-patch', 'scripts/export-patch',
+              'scripts/repo')
     scripts = {'build/setup': 'true', 'build/lib/locked': 'exec "$@"',
                **dict.fromkeys(echoes, 'printf "%s\\n" "$@"')}
     for name, text in scripts.items():
@@ -114,6 +115,7 @@ def test_the_default_tree_has_one_home(checkout, made):
 # target: the variables of the user's that reach its command
 GIVEN = {'rebase': 'VERSION', 'new-patch': 'NAME', 'import-patch': 'FILE NAME',
          'export-patch': 'NAME', 'prove': 'TREE', 'report': 'SET', 'profile': 'TREE SECONDS SIZE',
+         'repo': 'KEY BASE DIST TREE', 'promote': 'KEY BASE REVISION TREE',
          'bench': 'TREE SUITE BUILDS IOPS ROUNDS SECONDS SIZE DATA', 'help': 'TREE'}
 
 

@@ -4,8 +4,9 @@
 # Installs the Debian packages of DIST_DIR with apt into clean roots of this
 # machine's Debian release, and works with the server there:
 #
-#   fresh      install, write, read, restart, plugins, TLS, PAM, backup, the test
-#              suite, remove, purge
+#   fresh      install from the repository that `make repo` makes of them, over HTTP;
+#              write, read, restart, plugins, TLS, PAM, backup, the test suite,
+#              remove, purge
 #   exchange   the distribution's mariadb-server with data and an edited
 #              configuration file, then ours, then the distribution's again, each
 #              time also purging what the other one left
@@ -38,7 +39,9 @@ dist=$(realpath "$1")
 compgen -G "$dist/millrace-server_*.deb" >/dev/null ||
 	fail "there is no millrace-server_*.deb in $1" "make deb"
 [ "$(id -u)" = 0 ] || fail "a clean root can only be made by root" "sudo $0 $1"
-command -v mmdebstrap >/dev/null || fail "mmdebstrap is missing" "apt-get install mmdebstrap"
+for program in mmdebstrap aptly createrepo_c rpmsign; do
+	command -v $program >/dev/null || fail "$program is missing" "build/setup tests"
+done
 
 top=$(realpath "$(dirname "$(realpath "$0")")/../..")
 cache=${MILLRACE_CACHE:-$top/work}/deb-install
@@ -48,10 +51,17 @@ base=$cache/$suite.tar
 archives=$cache/$suite.archives
 failed=0
 roots=()
+web=
 
 # Mounts and processes of a root are in namespaces that end with their command.
 scratch=$(mktemp -d)
-trap '[ ${#roots[@]} -eq 0 ] || rm -rf --one-file-system "${roots[@]}"; rm -rf "$scratch"' EXIT
+leave() {
+	[ -z "$web" ] || kill "$web" || true
+	[ ! -d "$scratch/gnupg" ] || GNUPGHOME=$scratch/gnupg gpgconf --kill gpg-agent || true
+	[ ${#roots[@]} -eq 0 ] || rm -rf --one-file-system "${roots[@]}"
+	rm -rf "$scratch"
+}
+trap leave EXIT
 
 # enter ROOT [--alone] COMMAND...: --alone is without network but for its own lo
 enter() {
@@ -145,6 +155,59 @@ install() {
 	apt install "${files[@]}"
 }
 
+# publish: a repository of the packages with a key of its own, beside the maintainer's; at $base.
+# The packages were built on this release of Debian, whatever the tree is published for.
+publish() {
+	local tree=${dist##*/}
+	shop=$(mktemp -d "$cache/repo.XXXXXX")
+	roots+=("$shop")
+	mkdir "$shop/dist" "$shop/debian"
+	cp -r "$top/scripts" "$top/trees" "$shop/"
+	cp "$top/debian/control" "$shop/debian/"
+	ln -s "$dist" "$shop/dist/$tree"
+	/usr/bin/python3 -u -m http.server --bind 127.0.0.1 --directory "$shop/dist" 0 \
+		>"$scratch/web.log" 2>&1 &
+	web=$!
+	for _ in $(seq 100); do
+		port=$(sed -n 's/^Serving HTTP on .* port \([0-9]*\) .*/\1/p' "$scratch/web.log")
+		[ -z "$port" ] || break
+		sleep 0.1
+	done
+	repository=http://127.0.0.1:$port/repo
+	sources=$repository/apt/millrace-$tree-$suite.sources
+	mkdir -m 700 "$scratch/gnupg"
+	export GNUPGHOME=$scratch/gnupg
+	gpg --batch --quiet --pinentry-mode loopback --passphrase '' \
+		--quick-generate-key 'A Test <test@example.org>' rsa2048 sign 2>/dev/null
+	key=$(gpg --with-colons --list-keys | sed -n 's/^fpr:*\([0-9A-F]*\):$/\1/p')
+	"$shop/scripts/repo" --key "$key" --base "$repository" --debian "$suite" "$tree" &&
+		"$shop/scripts/repo" --promote '' "$tree" || return 1
+	unset GNUPGHOME
+}
+
+# add_repository: what the README says, in $root
+add_repository() {
+	local fetch='/usr/lib/apt/apt-helper download-file'
+	echo 'Acquire::http::Proxy::127.0.0.1 "DIRECT";' >"$root/etc/apt/apt.conf.d/90direct"
+	# apt takes what has the right size from its archives; these may be of an earlier build
+	rm -f "$archives"/millrace*
+	enter "$root" $fetch "$repository/apt/millrace-archive-keyring.deb" /tmp/key.deb &&
+		enter "$root" $fetch "$sources" /etc/apt/sources.list.d/millrace.sources &&
+		apt install /tmp/key.deb && apt update &&
+		enter "$root" apt-cache policy millrace-server | grep -F "$repository/apt $suite/"
+}
+
+# from_repository NAME...: our packages of these names, by name alone; they are those of $dist
+from_repository() {
+	local name
+	apt install "${@/#/millrace-}" || return
+	for name; do
+		cmp "$archives/millrace-${name}"_*.deb \
+			"$(find "$dist" -name "millrace-${name}_*.deb")" || return
+	done
+	rm -f "$archives"/millrace*
+}
+
 installed() {
 	[ "$(enter "$root" dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
@@ -175,7 +238,10 @@ fi
 make_root fresh
 conf=$root/etc/mysql/mariadb.conf.d
 apt update || fail "apt-get update failed in the clean root" "is there a network?"
-check "fresh: apt installs all packages, noninteractively" install server client common backup test
+check "fresh: make repo publishes the packages" publish
+check "fresh: apt takes the repository's key and its list" add_repository
+check "fresh: apt installs all packages by their names, noninteractively" \
+	from_repository server client common backup test
 check "fresh: the unit is enabled" enabled
 line=$(enter "$root" dpkg-query -W -f '${Version}' millrace-server \
 	| sed 's/^[0-9]*:\([0-9]*\.[0-9]*\).*/\1/')
@@ -272,6 +338,7 @@ check "fresh: the test suite runs from its package" mtr
 check "fresh: apt removes the server" apt remove millrace-server
 check "fresh: data and configuration stay, the program is gone" \
 	test -d "$root/var/lib/mysql/d" -a -f "$conf/50-server.cnf" -a ! -e "$root/usr/sbin/mariadbd"
+rm -f "$root/etc/apt/sources.list.d/millrace.sources"
 check "fresh: apt purges everything" apt purge 'millrace-*'
 check "fresh: the databases are still there" test -f "$root/var/lib/mysql/d/t.ibd"
 left=$(cd "$root" && find etc usr var/lib -path var/lib/mysql -prune \

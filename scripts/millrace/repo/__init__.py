@@ -1,0 +1,1 @@
+"""The signed repositories in dist/repo/: apt, yum, and the files beside them."""

@@ -1,0 +1,191 @@
+"""Publishes the finished packages of the trees: signed repositories in dist/repo/.
+
+Called by make repo [TREE=10.11] [KEY=...] [BASE=...] [DIST=bookworm], and by make promote
+[TREE=10.11] [REVISION=10.11.18-1].
+
+Takes the packages of dist/<tree>/, of all trees unless some are named, into the channel
+`testing` of the repository, beside all that it has.  --promote takes a revision from there
+into `stable` instead: the same bytes.  dist/repo/ is static files:
+
+    apt/                   suites bookworm, bookworm-testing...; a component a tree; .sources
+    rpm/                   a repository a tree and channel; .repo
+    tarballs/              with their SHA256SUMS, signed
+    millrace-archive-keyring.gpg, .asc      the public key
+    releases.json          what is in it
+    SHA256SUMS             of all of it, signed
+
+It is made beside, and takes its place when it is whole.  A run with nothing new changes nothing.
+A file that the repository has is never replaced by another of its name.  What the repository
+has is verified before it is signed again.
+"""
+import dataclasses
+import os
+import re
+
+from millrace import TOP
+from millrace.command import parser, run_command, say
+from millrace.errors import Failure
+from millrace.repo import apt, finished, place, releases, yum
+from millrace.repo.key import Key
+from millrace.repo.sums import Sums
+from millrace.repo.tools import copy, link
+from millrace.upstream import pins
+
+LABEL = place.HERE.relative_to(TOP)
+
+
+class Plan:
+    """Where the bytes of each file come from: dist/<tree>/, or the repository before."""
+
+    def __init__(self):
+        self.taken = {}             # {(tree, name): file of dist/<tree>/}
+        self.before = {}            # {(tree, name): file of the repository}
+        self.new_key = False
+
+    def bring(self, release, name, target, again=False):
+        """Puts a file at its place, `again` as one that may be written into; whether the
+        repository had it, and it was not `again`."""
+        known = self.before.get((release.tree, name))
+        if known and not again:
+            link(known, target)
+            return True
+        copy(known or self.taken[release.tree, name], target)
+        return False
+
+
+def base_url(given, before):
+    """The URL of the repository, as the maintainer gave it, now or the last time."""
+    base = (given or before and before.base or '').rstrip('/')
+    if not base:
+        raise Failure('where will the repository be? its URL is in the files for apt and dnf',
+                      'make repo BASE=https://...')
+    if not re.fullmatch(r'(https?|file)://[^\s\[\]]+', base):
+        raise Failure(f'BASE={base} is no URL of a directory', 'as in BASE=https://...')
+    return base
+
+
+def remember(plan, before):
+    """Enters what the repository has into a plan."""
+    for release in before.releases if before else ():
+        for name in release.files:
+            plan.before[release.tree, name] = place.HERE / release.places(name)[0]
+
+
+def take_in(plan, known, tree, debian):
+    """The releases of the repository with the packages of a tree.  Raises Failure."""
+    found, files = finished.read(tree, debian)
+    raise_it = f'a change of the packages is a revision: raise REVISION in trees/{tree}/pin.conf'
+    for name, file in files.items():
+        there = plan.before.get((tree, name))
+        if there and not releases.same(file, there):
+            raise Failure(f'{name} is in the repository with other bytes',
+                          f'published: {LABEL}/{there.relative_to(place.HERE)}', raise_it)
+    plan.taken.update({(tree, name): file for name, file in files.items()})
+    old = next((release for release in known
+                if (release.tree, release.revision) == (tree, found.revision)), None)
+    if old is None:
+        say('repo', f'{found}{" for " if found.debian else ""}{found.debian}: {len(files)} files, '
+            'into testing')
+        return (*known, found)
+    if found.debian and old.debian and old.debian != found.debian:
+        raise Failure(f'{found} is in the repository for {old.debian}', raise_it)
+    added = sorted(set(found.files) - set(old.files))
+    if not added:
+        return known
+    if old.channel == 'stable':
+        raise Failure(f'{found} is stable, and {added[0]} was never in testing', raise_it)
+    say('repo', f'{found}: {len(added)} more files')
+    both = dataclasses.replace(old, debian=found.debian or old.debian,
+                               files=tuple(sorted({*old.files, *found.files})))
+    return tuple(both if release is old else release for release in known)
+
+
+def wanted_trees(named):
+    """The trees to take in: those named, or those with packages.  Raises Failure."""
+    trees = named or [tree for tree in pins.trees()
+                      if (finished.directory(tree) / 'SHA256SUMS').exists()]
+    if not trees:
+        raise Failure('there are no finished packages of any tree',
+                      f'looked in {" ".join(f"dist/{tree}" for tree in pins.trees())}', 'make')
+    return trees
+
+
+def promote(known, tree, revision):
+    """The releases with one of them in stable: the named one, or the newest of the tree."""
+    pins.read(tree)
+    there = [release for release in known if release.tree == tree]
+    chosen = [release for release in there if revision in ('', release.revision)]
+    if not chosen:
+        raise Failure(f'the repository has no {revision or "packages"} of tree {tree}',
+                      'it has ' + (' '.join(release.revision for release in there) or 'none'),
+                      f'make repo TREE={tree}')
+    say('repo', f'{chosen[-1]} is stable')
+    return tuple(dataclasses.replace(release, channel='stable') if release is chosen[-1]
+                 else release for release in known)
+
+
+def make(plan, contents, key, sums):
+    """Makes the repository beside, and puts it into its place."""
+    public, work = place.NEW / 'repo', place.NEW / 'work'
+    for path in (public / 'apt', work):
+        path.mkdir(parents=True)
+    apt.publish(public, work, plan, key, contents)
+    yum.publish(public, plan, key, contents)
+    for release in contents.releases:
+        for name in release.of_kind('tarballs'):
+            first, *others = (public / path for path in release.places(name))
+            plan.bring(release, name, first)
+            for other in others:
+                link(first, other)
+    for directory in sorted(public.glob('tarballs/*/*')):
+        sums.write(directory, key)
+    key.export(public / f'{apt.NAME}.gpg')
+    key.export(public / f'{apt.NAME}.asc', '--armor')
+    contents.write(public)
+    if place.HERE.exists():
+        apt.keep_indices(place.HERE, public)
+    sums.write(public, key)
+    place.take_place(public)
+
+
+def main(argv):
+    """Takes packages in, or promotes a revision; and makes the repository where that is new."""
+    options = parser('scripts/repo', __doc__)
+    options.add_argument('--key', default='', help='fingerprint of the key that signs '
+                         '(default: that of the repository)')
+    options.add_argument('--base', default='', help='URL that the repository will have '
+                         '(default: that of the repository)')
+    options.add_argument('--debian', default='', help='release of Debian that the .deb are for '
+                         "(default: the tree's)")
+    options.add_argument('--promote', metavar='REVISION',
+                         help="take a revision into stable; '': the newest of the tree")
+    options.add_argument('trees', nargs='*', help='the trees (default: all)')
+    chosen = options.parse_args(argv)
+    os.umask(0o022)
+    with place.alone():
+        sums = Sums()
+        before = releases.read(place.HERE, sums)
+        if chosen.promote is not None and not before:
+            raise Failure(f'there is no repository in {LABEL}', 'make repo KEY=... BASE=...')
+        key = Key(chosen.key or (before.key if before else ''))
+        base = base_url(chosen.base, before)
+        plan, known = Plan(), before.releases if before else ()
+        remember(plan, before)
+        plan.new_key = bool(before) and before.key != key.fingerprint
+        if chosen.promote is not None:
+            for tree in chosen.trees or [pins.default_tree()]:
+                known = promote(known, tree, chosen.promote)
+        else:
+            for tree in wanted_trees(chosen.trees):
+                known = take_in(plan, known, tree, finished.debian_release(tree, chosen.debian))
+        contents = releases.Contents(key.fingerprint, apt.keyring_version(key, before), base,
+                                     known)
+        if contents == before:
+            say('repo', f'{LABEL} is up to date')
+            return
+        make(plan, contents, key, sums)
+    say('repo', f'{LABEL}: {len(known)} revisions, for {base}, signed by {key.fingerprint}')
+
+
+if __name__ == '__main__':
+    run_command('repo', main)

@@ -1,0 +1,93 @@
+"""What the repository has: its releases, the channel of each, and where their files are."""
+import dataclasses
+import filecmp
+import json
+import subprocess
+
+from millrace.command import environment
+from millrace.errors import Failure
+from millrace.repo.tools import tool
+
+CHANNELS = ('testing', 'stable')
+FORMAT = 1          # of the repository: another number makes everything but the packages anew
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """A revision of the packages of a tree."""
+    tree: str
+    revision: str       # 10.11.18-1
+    debian: str         # the release of Debian that its .deb are for
+    channel: str        # testing, or stable: then it is in both
+    files: tuple        # names, sorted
+
+    def __str__(self):
+        return f'{self.revision} of tree {self.tree}'
+
+    @property
+    def channels(self):
+        """The channels that it is in."""
+        return CHANNELS[:CHANNELS.index(self.channel) + 1]
+
+    def of_kind(self, kind):
+        """Its files of a kind."""
+        return [name for name in self.files if kind_of(name) == kind]
+
+    def places(self, name):
+        """Where a file of it is, below the repository; the first is in every channel."""
+        kind = kind_of(name)
+        if kind == 'apt':
+            return [f'apt/pool/{self.tree}/m/millrace/{name}']
+        return [f'{kind}/{self.tree}/{channel}/{name}' for channel in self.channels]
+
+
+def kind_of(name):
+    """What a file is for: apt, rpm, or the tarballs that stand beside."""
+    if name.endswith('.rpm'):
+        return 'rpm'
+    if name.endswith(('.deb', '.dsc')) or '.orig.tar.' in name or '.debian.tar.' in name:
+        return 'apt'
+    return 'tarballs'
+
+
+def same(one, other):
+    """Whether two files are the same; of RPM packages, but for their signatures."""
+    if one.suffix == '.rpm':
+        digests = tool('rpm', '-qp', '--nosignature', '--qf', '%{SHA256HEADER}\n', one, other)
+        return len(set(digests.splitlines())) == 1
+    return filecmp.cmp(one, other, shallow=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """All that makes a repository what it is; in releases.json of it."""
+    key: str            # fingerprint
+    keyring: str        # version of the package with the key
+    base: str           # URL of the repository
+    releases: tuple
+    format: int = FORMAT
+
+    def write(self, place):
+        """Writes it into a repository."""
+        (place / 'releases.json').write_text(
+            json.dumps(dataclasses.asdict(self), indent=1) + '\n', encoding='utf-8')
+
+
+def read(place, sums):
+    """The Contents of a repository, or None where there is none.
+
+    Raises Failure where a file of it is not what was signed."""
+    if not place.exists():
+        return None
+    mend = f'bring {place.name}/ back whole from where it is published, or remove it'
+    done = subprocess.run(['gpg', '--batch', '--verify', 'SHA256SUMS.asc', 'SHA256SUMS'],
+                          cwd=place, env=environment(LC_ALL='C'), text=True, check=False,
+                          capture_output=True)
+    if done.returncode:
+        raise Failure('the repository is not signed by a key of yours',
+                      *done.stderr.splitlines()[-3:], mend)
+    sums.check(place, mend)
+    contents = json.loads((place / 'releases.json').read_text(encoding='utf-8'))
+    releases = tuple(Release(**{**each, 'files': tuple(each['files'])})
+                     for each in contents.pop('releases'))
+    return Contents(releases=releases, **contents)

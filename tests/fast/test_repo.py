@@ -1,0 +1,620 @@
+"""make repo and make promote: with real keys, aptly and createrepo_c, and real apt and dnf that
+take packages from what they publish, over HTTP."""
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from millrace import TOP
+from support.clients import Apt, Dnf
+from support.finished import finish, sum_up
+from support.upstream import serve
+
+KEYS = ('Maintainer', 'Mallory', 'Successor')
+SERVER, CLIENT, COMMON = 'millrace-server', 'millrace-client', 'millrace-common'
+
+
+def gpg(home, *words, check=True):
+    """The output of gpg with a home."""
+    return subprocess.run(['gpg', '--homedir', home, '--batch', '--quiet', '--pinentry-mode',
+                           'loopback', '--passphrase', '', *map(str, words)], check=check,
+                          capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope='module')
+def home(tmp_path_factory):
+    """A GNUPGHOME with the keys; the public part of a fourth one."""
+    place = tmp_path_factory.mktemp('gnupg')
+    place.chmod(0o700)
+    other = tmp_path_factory.mktemp('other')
+    other.chmod(0o700)
+    for name in KEYS:
+        gpg(place, '--quick-generate-key', f'{name} <{name.lower()}@example.org>', 'rsa2048')
+    gpg(other, '--quick-generate-key', 'Away <away@example.org>', 'ed25519')
+    (other / 'key').write_text(gpg(other, '--armor', '--export'))
+    gpg(place, '--import', other / 'key')
+    yield place
+    for each in (place, other):
+        subprocess.run(['gpgconf', '--homedir', each, '--kill', 'gpg-agent'], check=False)
+
+
+@pytest.fixture(scope='module')
+def keys(home):
+    """{name: fingerprint}."""
+    listing = gpg(home, '--with-colons', '--list-keys')
+    return dict((name, fingerprint) for fingerprint, name in re.findall(
+        r'^fpr:+([0-9A-F]+):\nuid:.*?:(\w+) <', listing, re.MULTILINE))
+
+
+class Market:
+    """A server for one shop at a time; and what was made once, for all of them."""
+
+    def __init__(self, home, key, place):
+        self.home, self.key, self.place = home, key, place
+        self.made, self.begun = {}, {}
+        self.server = serve(place / 'repo')
+        self.base = f'http://127.0.0.1:{self.server.server_port}'
+
+    def packages(self, version, facts):
+        """A directory with packages."""
+        name = repr((version, sorted(facts.items())))
+        if name not in self.made:
+            self.made[name] = self.place / f'packages-{len(self.made)}'
+            finish(self.made[name], self.place / f'work-{len(self.made)}', version, **facts)
+        return self.made[name]
+
+
+@pytest.fixture(scope='module')
+def market(home, keys, tmp_path_factory):
+    """The market of the file."""
+    made = Market(home, keys['Maintainer'], tmp_path_factory.mktemp('market'))
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+class Shop:
+    """A checkout with packages, whose dist/repo/ is served."""
+
+    def __init__(self, checkout, market):
+        self.checkout, self.market, self.key = checkout, market, market.key
+        self.dist, self.repo = checkout.path / 'dist', checkout.path / 'dist/repo'
+        self.environment = {'GNUPGHOME': str(market.home), 'TREE': None}
+        self.base, self.server = market.base, market.server
+        self.dist.mkdir()
+        (market.place / 'repo').unlink(missing_ok=True)
+        (market.place / 'repo').symlink_to(self.repo)
+
+    def finish(self, tree='10.11', version='10.11.18', **facts):
+        """Makes packages."""
+        shutil.rmtree(self.dist / tree, ignore_errors=True)
+        shutil.copytree(self.market.packages(version, facts), self.dist / tree)
+
+    def run(self, *words, **variables):
+        """Runs scripts/repo: the exit status and what it says."""
+        return self.checkout.run('scripts/repo', *words, **{**self.environment, **variables})
+
+    def publish(self, *words, **variables):
+        """Takes the packages of dist/ in."""
+        status, text = self.run('--key', self.key, '--base', self.base, *words, **variables)
+        assert status == 0, text
+        return text
+
+    def promote(self, revision='', tree='10.11'):
+        """Takes a revision into stable."""
+        status, text = self.run('--promote', revision, tree)
+        assert status == 0, text
+        return text
+
+    def begin(self, stable=False, **facts):
+        """Makes packages and publishes them: each kind once, and then by copying."""
+        self.finish(**facts)
+        name = repr((stable, sorted(facts.items())))
+        kept = self.market.place / f'begun-{len(self.market.begun)}'
+        if name in self.market.begun:
+            subprocess.run(['cp', '-a', self.market.begun[name], self.repo], check=True)
+            return
+        self.publish()
+        if stable:
+            self.promote()
+        subprocess.run(['cp', '-a', self.repo, kept], check=True)
+        self.market.begun[name] = kept
+
+    def files(self):
+        """{path: (inode, time, bytes)} of the repository."""
+        return {str(path.relative_to(self.repo)): (path.stat().st_ino, path.stat().st_mtime_ns,
+                                                   path.read_bytes())
+                for path in self.repo.rglob('*') if path.is_file()}
+
+
+@pytest.fixture
+def shop(checkout, market):
+    """A shop without packages."""
+    return Shop(checkout, market)
+
+
+@pytest.fixture
+def apt(tmp_path):
+    """An apt."""
+    return Apt(tmp_path / 'apt')
+
+
+@pytest.fixture
+def dnf(tmp_path):
+    """A dnf."""
+    (tmp_path / 'dnf').mkdir()
+    return Dnf(tmp_path / 'dnf')
+
+
+def test_apt_takes_both_channels_and_the_way_back(shop, apt):
+    shop.begin(stable=True, content='content 1')
+    first = {path.name: path.read_bytes() for path in (shop.dist / '10.11').glob('*.deb')}
+    shop.finish(revision=2, content='content 2')
+    second = {path.name: path.read_bytes() for path in (shop.dist / '10.11').glob('*.deb')}
+    shop.publish()
+    apt.add(shop.repo, 'millrace-10.11-bookworm.sources',
+            'millrace-10.11-bookworm-testing.sources')
+    assert apt('update'), apt.text
+    assert 'W:' not in apt.text, apt.text
+    # stable unless testing is asked for
+    assert apt.candidate(SERVER) == '1:10.11.18-1'
+    assert apt.fetch(SERVER), apt.text
+    wanted = {name for name in first if re.match('millrace-(server|client|common)_', name)}
+    assert apt.archives == {name: first[name] for name in wanted}
+    assert apt.fetch('-t', 'bookworm-testing', SERVER), apt.text
+    assert apt.archives == {name: data for name, data in {**first, **second}.items()
+                            if re.match('millrace-(server|client|common)_', name)}
+    assert apt('source', '--download-only', 'millrace=1:10.11.18-1'), apt.text
+    assert (apt.root / 'millrace_10.11.18-1.dsc').exists()
+    # the way back from the next one is a version, of both
+    shop.promote()
+    assert apt('update'), apt.text
+    assert apt.candidate(SERVER) == '1:10.11.18-2'
+    shutil.rmtree(apt.root / 'var/cache/apt/archives')
+    assert apt.fetch(*(f'{name}=1:10.11.18-1' for name in (SERVER, CLIENT, COMMON))), apt.text
+    assert apt.archives == {name: first[name] for name in wanted}
+    # the index of stable that was there before the promotion is still to be had by its hash
+    assert len(list((shop.repo / 'apt/dists/bookworm/10.11/binary-amd64/by-hash/SHA256')
+                    .iterdir())) > 3
+
+
+def test_apt_asks_for_indices_by_hash(shop, apt):
+    shop.begin(rpm=False)
+    asked = []
+    handler = shop.server.RequestHandlerClass.func
+    original = handler.send_head
+    handler.send_head = lambda self: asked.append(self.path) or original(self)
+    try:
+        apt.add(shop.repo, 'millrace-10.11-bookworm-testing.sources')
+        assert apt('update'), apt.text
+    finally:
+        handler.send_head = original
+    assert any('/by-hash/' in path for path in asked) \
+        and not any(path.endswith(('/Packages', '/Packages.gz')) for path in asked), asked
+
+
+def sign_again(shop, home, key, file, *options):
+    """Puts another key's signature into the place of the repository's."""
+    path = shop.repo / file
+    if options == ('--clearsign',):
+        text = gpg(home, '--decrypt', path)
+        path.with_suffix('.text').write_text(text)
+        gpg(home, '--yes', '--local-user', key, '--output', path, '--clearsign',
+            path.with_suffix('.text'))
+    else:
+        gpg(home, '--yes', '--local-user', key, '--armor', '--output', f'{path}.asc',
+            '--detach-sign', path)
+
+
+def test_apt_refuses_what_is_not_the_maintainers(shop, apt, home, keys):
+    shop.begin(rpm=False)
+    package = next(shop.repo.glob(f'apt/pool/**/{SERVER}_*.deb'))
+    apt.add(shop.repo, 'millrace-10.11-bookworm-testing.sources')
+    assert apt('update'), apt.text
+    package.write_bytes(package.read_bytes().replace(b'content', b'malware', 1))
+    assert not apt.fetch(SERVER) and 'Hash Sum mismatch' in apt.text, apt.text
+    release = shop.repo / 'apt/dists/bookworm-testing/InRelease'
+    whole = release.read_text()
+    release.write_text(whole.replace('Label: Millrace', 'Label: Mallory'))
+    # gpgv's word, and sqv's
+    assert not apt('update') and re.search('BADSIG|manipulated|[Bb]ad signature', apt.text), \
+        apt.text
+    release.write_text(whole)
+    sign_again(shop, home, keys['Mallory'], release.relative_to(shop.repo), '--clearsign')
+    assert not apt('update') and re.search('NO_PUBKEY|Missing key', apt.text), apt.text
+
+
+def test_dnf_takes_both_channels_and_the_way_back(shop, dnf):
+    shop.begin(stable=True, content='content 1')
+    shop.finish(revision=2, content='content 2')
+    shop.publish()
+    dnf.add(shop.repo, 'millrace-10.11.repo')
+    file = dnf.root / 'installed/usr/share/millrace/content'
+    assert dnf('install', SERVER), dnf.text
+    assert dnf.installed() == [f'millrace-{name}-10.11.18-1.x86_64'
+                               for name in ('client', 'server')]
+    assert file.read_text() == 'content 1\n'
+    assert dnf('--enablerepo=millrace-10.11-testing', 'upgrade'), dnf.text
+    assert file.read_text() == 'content 2\n'
+    shop.promote()
+    assert dnf('downgrade', f'{SERVER}-10.11.18-1', f'{CLIENT}-10.11.18-1'), dnf.text
+    assert file.read_text() == 'content 1\n'
+    assert dnf('upgrade'), dnf.text
+    assert file.read_text() == 'content 2\n'
+
+
+def test_dnf_refuses_what_is_not_the_maintainers(shop, dnf, home, keys):
+    shop.begin()
+    dnf.add(shop.repo, 'millrace-10.11.repo')
+    testing = shop.repo / 'rpm/10.11/testing'
+    whole = (testing / 'repodata/repomd.xml.asc').read_text()
+    sign_again(shop, home, keys['Mallory'], 'rpm/10.11/testing/repodata/repomd.xml')
+    words = ('--enablerepo=millrace-10.11-testing', '--disablerepo=millrace-10.11', 'install',
+             CLIENT)
+    assert not dnf(*words) and 'GPG' in dnf.text, dnf.text
+    (testing / 'repodata/repomd.xml.asc').write_text(whole)
+    # a package of Mallory's, in metadata that are ours
+    package = next(testing.glob(f'{CLIENT}-*.x86_64.rpm'))
+    subprocess.run(['rpmsign', '--define', f'_gpg_name {keys["Mallory"]}', '--define',
+                    f'__gpg {shutil.which("gpg")}', '--addsign', package], check=True,
+                   capture_output=True, env={**os.environ, 'GNUPGHOME': str(home)})
+    subprocess.run(['createrepo_c', '--quiet', testing], check=True)
+    sign_again(shop, home, shop.key, 'rpm/10.11/testing/repodata/repomd.xml')
+    assert not dnf(*words) and 'GPG' in dnf.text, dnf.text
+    assert dnf.installed() == []
+
+
+def test_all_of_it_is_signed_and_says_nothing_of_this_machine(shop, home, tmp_path):
+    shop.finish()
+    shop.finish('11.8', '11.8.6', depends='libaio1t64 (>= 0.3)')
+    text = shop.publish()
+    assert '10.11.18-1 of tree 10.11 for bookworm' in text
+    assert '11.8.6-1 of tree 11.8 for trixie' in text
+    shop.promote()
+    files = shop.files()
+    assert {path.split('/')[2] for path in files if path.startswith('apt/dists/')} \
+        == {f'{name}{channel}' for name in ('bookworm', 'trixie') for channel in ('', '-testing')}
+    for place in ('', 'tarballs/10.11/testing', 'tarballs/10.11/stable', 'tarballs/11.8/testing'):
+        gpg(home, '--verify', shop.repo / place / 'SHA256SUMS.asc',
+            shop.repo / place / 'SHA256SUMS')
+        listed = subprocess.run(['sha256sum', '-c', 'SHA256SUMS'], cwd=shop.repo / place,
+                                check=True, text=True, capture_output=True).stdout
+        names = {path.removeprefix(place).lstrip('/') for path in files if path.startswith(place)}
+        assert {line.removesuffix(': OK') for line in listed.splitlines()} \
+            == names - {'SHA256SUMS', 'SHA256SUMS.asc'}
+    published = {Path(path).name for path in files}
+    for tree in ('10.11', '11.8'):
+        assert {path.name for path in (shop.dist / tree).iterdir()} <= published
+    assert not [path for path in shop.repo.rglob('*') if path.is_symlink()]
+    places = [str(place).encode() for place in (shop.checkout.path, shop.market.place)]
+    # of the src.rpm the test's own spec is a part
+    assert [path for path, (*_, data) in files.items()
+            if any(place in data for place in places) and not path.endswith('.src.rpm')] == []
+    # the user's rpm takes the key and finds it on the packages, the source package, too
+    database = tmp_path / 'rpmdb'
+    subprocess.run(['rpmkeys', '--dbpath', database, '--import',
+                    shop.repo / 'millrace-archive-keyring.asc'], check=True)
+    packages = list(shop.repo.glob('rpm/*/testing/*.rpm'))
+    said = subprocess.run(['rpmkeys', '--dbpath', database, '--checksig', *packages], check=True,
+                          capture_output=True, text=True).stdout
+    assert len(packages) == 12 and said.count('digests signatures OK') == 12, said
+
+
+def test_a_promotion_copies_no_byte_and_a_second_run_changes_none(shop):
+    shop.begin()
+    before = shop.files()
+    assert 'up to date' in shop.publish() and 'up to date' in shop.run()[1]
+    assert shop.files() == before
+    shop.promote('10.11.18-1')
+    after = shop.files()
+    packages = [path for path in before if path.endswith(('.deb', '.rpm', '.zst', '.dsc', '.gz'))
+                and 'repodata' not in path and 'dists' not in path]
+    assert len(packages) > 15
+    for path in packages:
+        assert after[path][0] == before[path][0] or 'keyring' in path, path
+        assert after[path][2] == before[path][2], path
+        stable = path.replace('/testing/', '/stable/')
+        assert after[stable][0] == after[path][0], path
+    assert 'up to date' in shop.promote()
+    assert shop.files() == after
+
+
+def test_the_second_tree_comes_beside_the_first(shop):
+    shop.finish('11.8', '11.8.6', rpm=False)
+    shop.publish('11.8')
+    shutil.rmtree(shop.dist / '11.8')
+    shop.finish(rpm=False)
+    shop.publish()
+    status, text = shop.run('11.8')
+    assert status == 1 and 'no finished packages in dist/11.8' in text, text
+    assert {path.name for path in (shop.repo / 'apt').glob('*.sources')} == {
+        f'millrace-{name}.sources' for name in (
+            '10.11-bookworm', '10.11-bookworm-testing', '11.8-trixie', '11.8-trixie-testing')}
+    assert next(shop.repo.glob('apt/pool/11.8/m/millrace/millrace-server_*'))
+    # what another format adds is taken in, until the revision is stable
+    shop.finish(rpm=True)
+    assert '6 more files' in shop.publish('10.11')
+    shop.promote()
+    (shop.dist / '10.11/millrace-10.11.18-1-linux-riscv64.tar.zst').write_text('new\n')
+    sum_up(shop.dist / '10.11')
+    status, text = shop.run('10.11')
+    assert status == 1 and 'never in testing' in text and 'raise REVISION' in text, text
+
+
+def other_bytes(shop):
+    shop.begin()
+    shop.finish(content='other bytes')
+
+
+def other_rpm(shop):
+    """Only what an RPM package carries is another."""
+    shop.begin()
+    kept = {path: path.read_bytes() for path in (shop.dist / '10.11').iterdir()}
+    shop.finish(content='other bytes')
+    for path, data in kept.items():
+        if path.suffix != '.rpm':
+            path.write_bytes(data)
+    sum_up(shop.dist / '10.11')
+
+
+def two_revisions(shop):
+    shop.finish(revision=2)
+    file = next((shop.dist / '10.11').glob('millrace-server_*.deb')).read_bytes()
+    shop.finish()
+    (shop.dist / '10.11/millrace-server_10.11.18-2_amd64.deb').write_bytes(file)
+    sum_up(shop.dist / '10.11')
+
+
+def half_made(shop):
+    shop.finish()
+    (shop.dist / '10.11/millrace_10.11.18-1.dsc').write_text('half')
+
+
+def another_release(shop):
+    shop.finish(depends='libaio1t64')
+
+
+def no_release(shop):
+    shop.finish()
+    conf = shop.checkout.path / 'trees/10.11/pin.conf'
+    conf.write_text(conf.read_text().replace('DEBIAN_RELEASE', 'DEBIAN_RELAESE'))
+
+
+def changed_since(shop):
+    shop.begin()
+    next(shop.repo.glob('rpm/**/*.src.rpm')).write_text('changed')
+
+
+def sums_of_somebody(shop):
+    shop.begin()
+    with (shop.repo / 'SHA256SUMS').open('a') as file:
+        file.write(f'{"0" * 64}  another\n')
+
+
+NO_KEY, PUBLIC, NO_BASE = ['--base', 'BASE'], ['--key', 'AWAY', '--base', 'BASE'], ['--key', 'KEY']
+ALL = ['--key', 'KEY', '--base', 'BASE']
+# name: (what spoils it, the arguments, the thing in the first line, the mend in the others)
+FAULTS = {
+    'no key': (Shop.finish, NO_KEY, 'no key to sign with', 'make repo KEY=FINGERPRINT'),
+    'a short key': (Shop.finish, ['--key', 'ABCD1234'], 'KEY=ABCD1234', '40 hexadecimal digits'),
+    'a key of nobody': (Shop.finish, ['--key', 'AB' * 20], f'no key {"AB" * 20}',
+                        'gpg --list-secret-keys'),
+    'a public key': (Shop.finish, PUBLIC, 'without its secret part', 'gpg --import'),
+    'no base': (Shop.finish, NO_BASE, 'where will the repository be', 'make repo BASE='),
+    'a base of words': (Shop.finish, [*NO_BASE, '--base', 'my server'], 'BASE=my server',
+                        'BASE=https://'),
+    'no packages': (lambda _shop: None, ALL, 'no finished packages of any tree', 'make'),
+    'no such tree': (Shop.finish, [*ALL, '9.9'], 'no release tree 9.9', 'known trees: 10.11'),
+    'no packages of the tree': (Shop.finish, [*ALL, '11.8'], 'packages in dist/11.8',
+                                'make TREE=11.8'),
+    'half-made': (half_made, ALL, 'dist/10.11 is not what its SHA256SUMS', 'make TREE=10.11'),
+    'other bytes': (other_bytes, ALL, 'with other bytes',
+                    'raise REVISION in trees/10.11/pin.conf'),
+    'another RPM': (other_rpm, ALL, '.rpm is in the repository with other bytes', 'raise REV'),
+    'two revisions': (two_revisions, ALL, 'packages of 2 revisions', 'make TREE=10.11'),
+    'another Debian': (another_release, ALL, 'was built on trixie, and is to be for bookworm',
+                       'DIST=trixie'),
+    'no Debian': (no_release, ALL, 'trees/10.11/pin.conf names no DEBIAN_RELEASE', 'add it'),
+    'no such Debian': (Shop.finish, [*ALL, '--debian', '../..'], 'DIST=../..', 'DIST=bookworm'),
+    'changed since': (changed_since, ALL, 'not the one that was signed', 'bring repo/ back'),
+    'sums of somebody': (sums_of_somebody, ALL, 'not signed by a key of yours', 'bring repo/ '),
+    'nothing to promote from': (Shop.finish, ['--promote', '', '10.11'], 'no repository',
+                                'make repo KEY='),
+}
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_bad_input_gets_one_error_and_changes_nothing(shop, keys, fault):
+    spoil, words, expected, mend = FAULTS[fault]
+    spoil(shop)
+    before = shop.files()
+    given = {'KEY': shop.key, 'AWAY': keys['Away'], 'BASE': shop.base}
+    status, text = shop.run(*(given.get(word, word) for word in words))
+    lines = text.splitlines()
+    assert status == 1 and 'Traceback' not in text, text
+    assert len([line for line in lines if 'error: ' in line]) == 1
+    error = next(number for number, line in enumerate(lines) if 'error: ' in line)
+    assert expected in lines[error], text
+    assert mend in '\n'.join(lines[error + 1:]), text
+    assert shop.files() == before
+    assert not list(shop.dist.glob('.repo.[no]*'))
+
+
+def test_an_unknown_revision_is_not_promoted(shop):
+    shop.begin(rpm=False)
+    before = shop.files()
+    for words in (('--promote', '10.11.18-9', '10.11'), ('--promote', '', '11.8')):
+        status, text = shop.run(*words)
+        assert status == 1 and 'error: the repository has no ' in text, text
+        assert f'make repo TREE={words[2]}' in text
+    assert shop.files() == before
+
+
+def test_a_key_that_expired_is_named(shop, home):
+    gpg(home, '--quick-generate-key', 'Expired <expired@example.org>', 'ed25519', 'sign',
+        'seconds=1')
+    listing = gpg(home, '--with-colons', '--list-keys', 'expired@example.org')
+    fingerprint = re.search(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[1]
+    subprocess.run(['sleep', '2'], check=True)
+    shop.finish(rpm=False)
+    status, text = shop.run('--key', fingerprint, '--base', shop.base)
+    assert status == 1 and f'the key {fingerprint} does not sign' in text, text
+    assert 'expired' in text and 'gpg --edit-key' in text
+
+
+@pytest.mark.parametrize('program, how', [
+    ('aptly', 'exit 3'), ('createrepo_c', 'kill -9 $PPID')])
+def test_a_run_that_ends_halfway_leaves_the_repository_whole(shop, program, how, tmp_path):
+    shop.begin()
+    shop.finish(revision=2)
+    before = shop.files()
+    (tmp_path / 'bin').mkdir()
+    (tmp_path / f'bin/{program}').write_text(f'#!/bin/sh\necho "error: no" >&2\n{how}\n')
+    (tmp_path / f'bin/{program}').chmod(0o755)
+    status, text = shop.run(PATH=f'{tmp_path}/bin:{os.environ["PATH"]}')
+    assert status in (1, -9) and shop.files() == before, text
+    if status == 1:
+        assert f'error: {program} failed\n  error: no' in text
+        assert not list(shop.dist.glob('.repo.[no]*'))
+    shop.publish()
+    assert not list(shop.dist.glob('.repo.[no]*'))
+    assert len(list(shop.repo.glob(f'apt/pool/10.11/m/millrace/{SERVER}_*'))) == 2
+
+
+def test_a_repository_that_was_moved_aside_comes_back(shop):
+    """Where a file system cannot exchange two directories, they are renamed one after another."""
+    shop.begin(rpm=False)
+    before = shop.files()
+    shop.repo.rename(shop.dist / '.repo.old')
+    assert 'up to date' in shop.run()[1]
+    assert shop.files() == before
+
+
+def test_one_run_at_a_time(shop):
+    shop.finish(rpm=False)
+    with subprocess.Popen(['flock', shop.dist / '.repo.lock', 'cat'], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as other:
+        other.stdin.write(b'held\n')
+        other.stdin.flush()
+        assert other.stdout.read(5) == b'held\n'
+        status, text = shop.run('--key', shop.key, '--base', shop.base)
+        other.stdin.close()
+    assert status == 1 and 'another make repo is at work' in text, text
+    shop.publish()
+
+
+def test_another_key_signs_all_of_it_anew(shop, keys, apt, dnf):
+    shop.begin()
+    old = shop.files()
+    version = re.search(r'keyring_([\d.]+)_all', ' '.join(old))[1]
+    shop.key = keys['Successor']
+    shop.publish()
+    [package] = {path.name for path in shop.repo.glob('apt/pool/**/*keyring_*')}
+    assert package > f'millrace-archive-keyring_{version}_all.deb'
+    assert 'up to date' in shop.run()[1]
+    apt.add(shop.repo, 'millrace-10.11-bookworm-testing.sources')
+    assert apt('update') and apt.fetch(SERVER), apt.text
+    dnf.add(shop.repo, 'millrace-10.11.repo')
+    assert dnf('--enablerepo=millrace-10.11-testing', 'install', SERVER), dnf.text
+    for path, (*_, data) in shop.files().items():
+        if path.endswith('_amd64.deb'):
+            assert data == old[path][2]
+
+
+def test_packages_for_another_release_of_debian(shop):
+    shop.finish(depends='libaio1t64', rpm=False)
+    shop.publish('--debian', 'trixie')
+    assert (shop.repo / 'apt/millrace-10.11-trixie.sources').exists()
+
+
+def test_clean_spares_the_repository(shop):
+    shop.begin(rpm=False)
+    before = shop.files()
+    status, text = shop.checkout.run('make', 'clean')
+    assert status == 0 and {path.name for path in shop.dist.iterdir()} == {"repo"}, text
+    assert shop.files() == before
+    shutil.rmtree(shop.dist)
+    assert shop.checkout.run('make', 'clean') == (0, '')
+
+
+PAGE = (TOP / 'docs/release.md').read_text()
+BLOCKS = re.findall(r'^```sh ?(\w*)\n(.*?)\n```$', PAGE, re.DOTALL | re.MULTILINE)
+# what a person answers
+GPG = '#!/bin/sh\nexec {gpg} --batch --pinentry-mode loopback --passphrase "" "$@"\n'
+
+
+def test_every_command_of_the_page(shop, tmp_path):
+    for tree, version in re.findall(r'TREE=([\d.]+) REVISION=([\d.]+)-1', PAGE):
+        shop.finish(tree, version, rpm=False)
+    shop.finish(rpm=False)
+    (tmp_path / 'bin').mkdir()
+    (tmp_path / 'bin/gpg').write_text(GPG.format(gpg=shutil.which('gpg')))
+    (tmp_path / 'bin/gpg').chmod(0o755)
+    place = tmp_path / 'own'
+    place.mkdir(mode=0o700)
+    variables = {'TREE': None, 'GNUPGHOME': str(place),
+                 'PATH': f'{tmp_path}/bin:{os.environ["PATH"]}'}
+    try:
+        for kind, commands in BLOCKS:
+            if kind == 'slow':
+                continue
+            listing = gpg(place, '--with-colons', '--list-keys')
+            for key in re.findall(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[:1]:
+                commands = commands.replace('0123456789ABCDEF0123456789ABCDEF01234567', key)
+            status, text = shop.checkout.run('bash', '-euxc', commands, **variables)
+            assert status == 0, text
+    finally:
+        subprocess.run(['gpgconf', '--homedir', place, '--kill', 'gpg-agent'], check=False)
+    assert 'repo: dist/repo is up to date' in text
+    assert (shop.repo / 'releases.json').read_text().count('"stable"') == 2
+    base = re.search('BASE=(.*)', PAGE)[1]
+    assert f'URIs: {base}/apt\n' in (shop.repo / 'apt/millrace-10.11-bookworm.sources').read_text()
+
+
+def test_what_the_page_names_is_there(shop):
+    slow = [command for kind, text in BLOCKS if kind == 'slow' for command in text.splitlines()]
+    assert len(slow) > 4
+    for command in slow:
+        program = command.split()[0]
+        assert shutil.which(program), command
+        if program == 'make':
+            status, text = shop.checkout.run('bash', '-c', command.replace('make', 'make -n', 1))
+            assert status == 0 and text, f'{command}: {text}'
+    shop.begin(stable=True)
+    table = re.search(r'^\| path .*?\n\n', PAGE, re.DOTALL | re.MULTILINE)[0]
+    rows = re.findall(r'^\| ([^|]+) \|', table, re.MULTILINE)[2:]
+    assert len(rows) > 8
+    for row in rows:
+        first, *others = row.rstrip('.').split(', ')
+        parent = Path(first).parent
+        for path in (first, *(str(parent / other) if '/' in first and '/' in other
+                              else other for other in others)):
+            path = path if not path.startswith('.') else f'millrace-archive-keyring{path}'
+            assert (shop.repo / path).exists(), path
+
+
+def test_the_lines_for_users(shop, apt, tmp_path):
+    """They name files that are there, and packages that can be had and verified."""
+    shop.begin(stable=True, content='content 1')
+    shop.finish('11.8', '11.8.6', rpm=False)
+    shop.publish()
+    text = (TOP / 'README.md').read_text()
+    lines = re.findall(r'^    (?=curl|apt )(.*)$', text[text.index('## Install'):], re.MULTILINE)
+    named = re.findall(r'\$BASE/(\S+)', '\n'.join(lines))
+    assert len(named) == 2
+    for path in (*named, *(f'apt/{name}' for name in re.findall(r'`(\S+\.sources)`', text))):
+        assert (shop.repo / path).exists(), path
+    page = (TOP / 'docs/operate.md').read_text()
+    tarball = page[page.index('## Run the tarball'):].split('\n\n')[1]
+    assert '/etc' not in tarball
+    done = subprocess.run(['bash', '-euc', tarball], cwd=tmp_path, check=False, text=True,
+                          capture_output=True,
+                          env={**os.environ, 'BASE': shop.base, 'no_proxy': '127.0.0.1'})
+    assert done.returncode == 0 and '.tar.zst: OK' in done.stdout, done.stderr
+    [repo] = re.findall(r'\$BASE/(\S+\.repo)', page)
+    assert (shop.repo / repo).exists()
+    apt.add(shop.repo, 'millrace-10.11-bookworm.sources')
+    assert apt('update') and apt.fetch(re.search('apt install (millrace-server)$', lines[2])[1]), \
+        apt.text
