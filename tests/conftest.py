@@ -25,8 +25,8 @@ def pytest_collection_modifyitems(items):
     """Puts the fast tests first, then those that take longest, and in each directory the files
     that take longest: the processes end together."""
     order = ['fast', 'server', 'packages', 'bench', 'pages']
-    longest = ['rebase', 'exchange', 'repo', 'edits', 'compile', 'profile', 'prove', 'apply',
-               'models', 'mysql_test', 'crash', 'deb_install', 'rpm_install', 'exported']
+    longest = ['rebase', 'exchange', 'edits', 'compile', 'profile', 'prove', 'apply', 'models',
+               'mysql_test', 'crash', 'deb_install', 'rpm_install', 'repo', 'exported']
     places = {f'test_{name}': place for place, name in enumerate(longest)}
     items.sort(key=lambda item: (order.index(item.path.parent.name),
                                  places.get(item.path.stem, len(places))))
