@@ -10,8 +10,8 @@ export PATCHES
 endif
 # all trees, unless one was asked for
 PROVEN = $(if $(filter file,$(origin TREE)),,"$$TREE")
-# a file of tests stays in one process: its tests may share a server or a build
-PYTEST = /usr/bin/python3 -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
+# four on any machine: most tests wait, for servers and disks; ORDER in tests/conftest.py
+PYTEST = /usr/bin/python3 -m pytest -q --numprocesses 4 --dist loadgroup
 PINS = $(wildcard trees/*/pin.conf)
 LOCKED = @build/lib/locked
 
