@@ -52,7 +52,7 @@ upstream-watch:         ## look for releases that are newer than the pinned ones
 ##: Proofs
 check: setup-tests lint packages ## run every test
 	@$(PYTEST) tests
-check-fast: setup-tests ## run the tests that need no compiled server
+check-fast: setup setup-tests ## run the tests that need no compiled server
 	@$(PYTEST) tests/fast
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint

@@ -27,7 +27,7 @@ ORDER = (
     # several servers for minutes: all of the others run beside it
     'test_mysql_test',
     # find most faults, and soonest; first of all the files that stay in one process
-    'test_edits', 'test_profile', 'test_maintaining', 'test_rebase', 'fast',
+    'test_edits', 'test_apply', 'test_profile', 'test_maintaining', 'test_rebase', 'fast',
     # the longest first, so that the processes end together
     'test_deb_install', 'test_every_workload_of_the_training_runs', 'test_rpm_install',
     'test_the_series_survives_what_vanilla_survives', 'pages', 'test_exported',
@@ -158,14 +158,20 @@ def small_release(touched, shared):
     return cache, (cache / f'{touched.name}.tar.gz.verified').read_text().strip()
 
 
-@pytest.fixture
-def small_checkout(checkout, small_release, tmp_path):
-    """A checkout for that release: the proofs and imports read nothing else of it."""
-    cache, sha256 = small_release
-    checkout.cache = shutil.copytree(cache, tmp_path / 'cache')
+def small(release_of_few_files, place):
+    """A checkout for the small_release, in a directory, with its cache beside it."""
+    (place / 'millrace').mkdir()
+    checkout, (cache, sha256) = Checkout(place / 'millrace'), release_of_few_files
+    checkout.cache = shutil.copytree(cache, place / 'cache')
     conf = checkout.path / f'trees/{TREE}/pin.conf'
     conf.write_text(conf.read_text().replace(release()[1], sha256))
     return checkout
+
+
+@pytest.fixture
+def small_checkout(small_release, tmp_path):
+    """A checkout for that release: the proofs and imports read nothing else of it."""
+    return small(small_release, tmp_path)
 
 
 def unpack(vanilla, target):

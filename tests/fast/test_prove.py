@@ -67,6 +67,10 @@ def test_our_own_series(checkout, tarball):
 
 
 def test_a_variable_that_is_a_prefix_of_one_of_upstreams(checkout, tarball):
+    for file in (checkout.path / f'patches/{TREE}').iterdir():
+        if file.stem != 'read-ahead':
+            file.unlink()
+    checkout.write('series', 'read-ahead\n')
     name = f'patches/{TREE}/read-ahead.patch'
     text = (checkout.path / name).read_text(errors='surrogateescape')
     assert 'MYSQL_SYSVAR(readahead)' in text
