@@ -10,8 +10,8 @@ export PATCHES
 endif
 # all trees, unless one was asked for
 NAMED = $(if $(filter file,$(origin TREE)),,"$$TREE")
-# a file of tests stays in one process: its tests may share a server or a build
-PYTEST = /usr/bin/python3 -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
+# four on any machine: most tests wait, for servers and disks; ORDER in tests/conftest.py
+PYTEST = /usr/bin/python3 -m pytest -q --numprocesses 4 --dist loadgroup
 PINS = $(wildcard trees/*/pin.conf)
 LOCKED = @build/lib/locked
 
@@ -56,7 +56,7 @@ upstream-watch:         ## look for releases that are newer than the pinned ones
 ##: Proofs
 check: setup-tests lint packages ## run every test
 	@$(PYTEST) tests
-check-fast: setup-tests ## run the tests that need no compiled server
+check-fast: setup setup-tests ## run the tests that need no compiled server
 	@$(PYTEST) tests/fast
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint

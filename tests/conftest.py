@@ -1,4 +1,5 @@
 """Shared by the tests: the checkout, copies of it to break, and running its commands."""
+import fcntl
 import hashlib
 import os
 import shutil
@@ -21,15 +22,28 @@ TOUCHED = ('CREDITS', 'README.md', 'mysql-test/suite/innodb/t/instant_alter.test
                'log/log0recv', 'os/os0file', 'trx/trx0rseg', 'trx/trx0trx')))
 
 
+# tests, files and directories, in the order in which they begin
+ORDER = (
+    # several servers for minutes: all of the others run beside it
+    'test_mysql_test',
+    # find most faults, and soonest; first of all the files that stay in one process
+    'test_edits', 'test_apply', 'test_profile', 'test_maintaining', 'test_rebase', 'fast',
+    # the longest first, so that the processes end together
+    'test_deb_install', 'test_every_workload_of_the_training_runs', 'test_rpm_install',
+    'test_the_series_survives_what_vanilla_survives', 'pages', 'test_exported',
+    'test_lintian', 'test_the_bundle_takes_nothing_of_the_machine', 'test_crash', 'bench',
+    'packages', 'server')
+
+
 def pytest_collection_modifyitems(items):
-    """Puts the fast tests first, then those that take longest, and in each directory the files
-    that take longest: the processes end together."""
-    order = ['fast', 'server', 'packages', 'bench', 'pages']
-    longest = ['rebase', 'exchange', 'edits', 'compile', 'profile', 'prove', 'apply', 'models',
-               'mysql_test', 'crash', 'deb_install', 'rpm_install', 'repo', 'exported']
-    places = {f'test_{name}': place for place, name in enumerate(longest)}
-    items.sort(key=lambda item: (order.index(item.path.parent.name),
-                                 places.get(item.path.stem, len(places))))
+    """Puts the tests into ORDER, in which the processes take them, one by one.
+
+    A file that stays in one process, as its tests share a server or a build, has the mark
+    xdist_group."""
+    def place(item):
+        names = (item.originalname, item.path.stem, item.path.parent.name)
+        return next(ORDER.index(name) for name in names if name in ORDER)
+    items.sort(key=place)
 
 
 @pytest.fixture
@@ -68,13 +82,35 @@ def release():
 
 
 @pytest.fixture(scope='session')
-def server_tree(tmp_path_factory):
+def shared(tmp_path_factory):
+    """A function: the directory of this name that make(directory) fills, once in a run of the
+    tests, whichever process needs it first."""
+    def made(name, make):
+        top = tmp_path_factory.getbasetemp()
+        top = top.parent if 'PYTEST_XDIST_WORKER' in os.environ else top
+        target = top / 'shared' / name
+        target.parent.mkdir(exist_ok=True)
+        with target.with_name(f'{name}.lock').open('w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                part = target.with_name(f'{name}.part')
+                shutil.rmtree(part, ignore_errors=True)     # of a process that failed
+                part.mkdir()
+                make(part)
+                part.rename(target)
+        return target
+    return made
+
+
+@pytest.fixture(scope='session')
+def server_tree(shared):
     """The tarball of dist/, unpacked."""
-    tree = tmp_path_factory.mktemp('builds') / 'one'
-    tree.mkdir()
-    archive = next((TOP / 'dist' / TREE).glob('millrace-[0-9]*.tar.zst'))
-    subprocess.run(['tar', '-xf', archive, '-C', tree, '--strip-components=1'], check=True)
-    return tree
+    def unpack_server(place):
+        (place / 'one').mkdir()
+        archive = next((TOP / 'dist' / TREE).glob('millrace-[0-9]*.tar.zst'))
+        subprocess.run(['tar', '-xf', archive, '-C', place / 'one', '--strip-components=1'],
+                       check=True)
+    return shared('builds', unpack_server) / 'one'
 
 
 def wrapped(server_tree, place, script):
@@ -97,52 +133,48 @@ def tarball():
 
 
 @pytest.fixture(scope='session')
-def unpacked(tarball, tmp_path_factory):
-    """The vanilla source, unpacked once for all tests."""
-    tree = tmp_path_factory.mktemp('unpacked')
-    subprocess.run(['tar', '-xzf', tarball, '-C', tree], check=True)
-    yield tree / f'mariadb-{release()[0]}'
-    shutil.rmtree(tree)
-
-
-@pytest.fixture(scope='session')
-def touched(tarball, tmp_path_factory):
+def touched(tarball, shared):
     """The files of the vanilla source that the series and the tests of patches touch."""
     paths = set().union(*(diff.paths(diff.read(series.patch_file(TREE, name)))
                           for name in series.names(TREE)))
-    place = tmp_path_factory.mktemp('touched') / f'mariadb-{release()[0]}'
-    tarballs.extract(release()[0], paths.union(TOUCHED), place)
-    return place
+    name = f'mariadb-{release()[0]}'
+    return shared('touched', lambda place: tarballs.extract(
+        release()[0], paths.union(TOUCHED), place / name)) / name
 
 
 @pytest.fixture(scope='session')
-def small_release(touched, tmp_path_factory):
+def small_release(touched, shared):
     """A cache with a release of nothing but these files, and the hash of its tarball."""
-    cache = tmp_path_factory.mktemp('small') / 'cache'
-    cache.mkdir()
-    small = cache / f'{touched.name}.tar.gz'
-    with tarfile.open(small, 'w:gz', compresslevel=1) as archive:
-        archive.add(touched, touched.name)
-    sha256 = hashlib.sha256(small.read_bytes()).hexdigest()
-    (cache / f'{small.name}.asc').write_text('verified before')
-    verified = cache / f'{small.name}.verified'
-    verified.write_text(f'{sha256}\n')
-    for file in (small, verified):          # as build/fetch leaves what it has verified
-        os.utime(file, (1_000_000_000, 1_000_000_000))
-    return cache, sha256
+    def pack(cache):
+        small = cache / f'{touched.name}.tar.gz'
+        with tarfile.open(small, 'w:gz', compresslevel=1) as archive:
+            archive.add(touched, touched.name)
+        verified = cache / f'{small.name}.verified'
+        verified.write_text(f'{hashlib.sha256(small.read_bytes()).hexdigest()}\n')
+        (cache / f'{small.name}.asc').write_text('verified before')
+        for file in (small, verified):          # as build/fetch leaves what it has verified
+            os.utime(file, (1_000_000_000, 1_000_000_000))
+    cache = shared('small', pack)
+    return cache, (cache / f'{touched.name}.tar.gz.verified').read_text().strip()
 
 
-@pytest.fixture
-def small_checkout(checkout, small_release, tmp_path):
-    """A checkout for that release: the proofs and imports read nothing else of it."""
-    cache, sha256 = small_release
-    checkout.cache = shutil.copytree(cache, tmp_path / 'cache')
+def small(release_of_few_files, place):
+    """A checkout for the small_release, in a directory, with its cache beside it."""
+    (place / 'millrace').mkdir()
+    checkout, (cache, sha256) = Checkout(place / 'millrace'), release_of_few_files
+    checkout.cache = shutil.copytree(cache, place / 'cache')
     conf = checkout.path / f'trees/{TREE}/pin.conf'
     conf.write_text(conf.read_text().replace(release()[1], sha256))
     return checkout
 
 
-def unpack(unpacked, target):
-    """A copy of the vanilla source, of hard links: patch and quilt write new files."""
+@pytest.fixture
+def small_checkout(small_release, tmp_path):
+    """A checkout for that release: the proofs and imports read nothing else of it."""
+    return small(small_release, tmp_path)
+
+
+def unpack(vanilla, target):
+    """A copy of vanilla files, of hard links: patch and quilt write new files."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(['cp', '-al', unpacked, target], check=True)
+    subprocess.run(['cp', '-al', vanilla, target], check=True)

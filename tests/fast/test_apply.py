@@ -4,10 +4,12 @@ import os
 import subprocess
 
 import pytest
-from conftest import release
+from conftest import release, small
 from millrace.patches import series
 from support.checkout import TREE
 
+# they copy what one has applied
+pytestmark = pytest.mark.xdist_group('apply')
 VERSION, _ = release()
 NAMES = series.names(TREE)
 
@@ -23,12 +25,19 @@ def run_quilt(source, *words):
                           capture_output=True, env={**os.environ, 'QUILT_DIFF_OPTS': '-p'}).stdout
 
 
-@pytest.fixture
-def patched(small_checkout):
+@pytest.fixture(scope='module')
+def applied(small_release, tmp_path_factory):
     """A checkout with the whole series applied to the files that it is about, and some more."""
-    status, text = small_checkout.run('build/apply')
+    checkout = small(small_release, tmp_path_factory.mktemp('applied'))
+    status, text = checkout.run('build/apply')
     assert status == 0, text
-    return small_checkout
+    return checkout
+
+
+@pytest.fixture
+def patched(applied, tmp_path):
+    """A copy of it."""
+    return applied.copy(tmp_path)
 
 
 def test_quilt_works_in_the_patched_source(patched):
@@ -182,17 +191,17 @@ ON_TMPFS = ('unshare', '-rm', 'sh', '-c',
             'mount -t tmpfs -o size=$0 none "$1" && shift && exec "$@"')
 
 
-def test_no_room_to_compile_in(checkout, tarball):
-    work = checkout.path / 'work'
+def test_no_room_to_compile_in(small_checkout):
+    work = small_checkout.path / 'work'
     work.mkdir()
-    status, text = checkout.run(work, 'build/road', 'deb', prefix=(*ON_TMPFS, '2g'))
+    status, text = small_checkout.run(work, 'build/road', 'deb', prefix=(*ON_TMPFS, '2g'))
     assert status == 1
-    assert ' 3500\n' in text and f'the file system of {checkout.path}' in text
+    assert ' 3500\n' in text and f'the file system of {small_checkout.path}' in text
 
 
-def test_no_room_to_unpack_in(checkout, tarball):
-    work = checkout.path / 'work'
+def test_no_room_to_unpack_in(small_checkout):
+    work = small_checkout.path / 'work'
     work.mkdir()
-    status, text = checkout.run(work, 'build/apply', prefix=(*ON_TMPFS, '20m'))
+    status, text = small_checkout.run(work, 'build/apply', prefix=(*ON_TMPFS, '1m'))
     assert status == 1
     assert f'df -h {work}' in text

@@ -10,6 +10,8 @@ from support.checkout import Checkout
 from support.patchmaker import replace
 from support.tinytree import tiny
 
+# they copy what one has prepared
+pytestmark = pytest.mark.xdist_group('edits')
 PATCHED = '// two\n'
 
 

@@ -92,10 +92,10 @@ int main(void)
 
 
 @pytest.fixture(scope='module')
-def source(unpacked, tmp_path_factory):
-    """The source with show-patches alone."""
+def source(touched, tmp_path_factory):
+    """The source with show-patches alone, as far as the series touches it."""
     tree = tmp_path_factory.mktemp('show-patches') / 'source'
-    unpack(unpacked, tree)
+    unpack(touched, tree)
     subprocess.run(['patch', '-p1', '--quiet', '-i', series.patch_file(TREE, 'show-patches')],
                    cwd=tree, check=True)
     return tree

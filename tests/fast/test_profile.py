@@ -15,6 +15,8 @@ from millrace.upstream import pins
 from millrace_bench.train import gcda, training, workloads
 from support.tinytree import tiny
 
+# they build with one profile
+pytestmark = pytest.mark.xdist_group('profile')
 COMPILER = TOP / 'build/compiler'
 SOURCE = {
     'CMakeLists.txt': '''CMAKE_MINIMUM_REQUIRED(VERSION 3.10)

@@ -52,16 +52,10 @@ def checkout(small_checkout):
     return small_checkout
 
 
-@pytest.fixture(scope='session')
-def unpacked(touched):
-    """These files."""
-    return touched
-
-
 @pytest.fixture
-def maker(checkout, unpacked):
+def maker(checkout, touched):
     """Makes the patches of a checkout."""
-    return PatchMaker(checkout, TREE, unpacked)
+    return PatchMaker(checkout, TREE, touched)
 
 
 def test_our_own_series(checkout, tarball):
@@ -73,6 +67,10 @@ def test_our_own_series(checkout, tarball):
 
 
 def test_a_variable_that_is_a_prefix_of_one_of_upstreams(checkout, tarball):
+    for file in (checkout.path / f'patches/{TREE}').iterdir():
+        if file.stem != 'read-ahead':
+            file.unlink()
+    checkout.write('series', 'read-ahead\n')
     name = f'patches/{TREE}/read-ahead.patch'
     text = (checkout.path / name).read_text(errors='surrogateescape')
     assert 'MYSQL_SYSVAR(readahead)' in text
@@ -106,7 +104,7 @@ def every(names):
                   for subset in itertools.combinations(names, size))
 
 
-def test_fifteen_patches(fifteen, unpacked, tmp_path):
+def test_fifteen_patches(fifteen, touched, tmp_path):
     status, text, result, took = run(fifteen)
     assert status == 0, text
     print(f'cold: {took:.2f} s')
@@ -127,7 +125,7 @@ def test_fifteen_patches(fifteen, unpacked, tmp_path):
     assert status == 0 and took < 2, f'{took} s; {text}'
     assert facts(fifteen) == known, 'nothing was done twice'
     assert again | {'seconds': 0} == result | {'seconds': 0}
-    check_some_by_hand(fifteen, result, unpacked, tmp_path)
+    check_some_by_hand(fifteen, result, touched, tmp_path)
 
     patch = fifteen.path / 'patches' / TREE / 'three.patch'
     patch.write_text(patch.read_text().replace('/* own */', '/* its own */'))
@@ -137,7 +135,7 @@ def test_fifteen_patches(fifteen, unpacked, tmp_path):
     assert len(facts(fifteen) - known) == 3
 
 
-def check_some_by_hand(checkout, result, unpacked, tmp_path):
+def check_some_by_hand(checkout, result, touched, tmp_path):
     """Some of the subsets of the series, applied by hand, have the files of the facts."""
     facts = Facts(checkout.path / 'work' / TREE / 'prove')
     needs = {name: patch['needs'] for name, patch in result['patches'].items()}
@@ -149,9 +147,9 @@ def check_some_by_hand(checkout, result, unpacked, tmp_path):
     for number, subset in enumerate(series.closed_subsets(needs)[::1471]):
         tree = tmp_path / str(number)
         for path in paths:
-            if (unpacked / path).exists():
+            if (touched / path).exists():
                 (tree / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(unpacked / path, tree / path)
+                shutil.copy(touched / path, tree / path)
         for name in subset:
             subprocess.run(['patch', '-p1', '-s', '--no-backup-if-mismatch', '-i',
                             patches[name].file], cwd=tree, check=True)
@@ -188,7 +186,7 @@ def conflict(maker):
     maker.add('right', {SHARED: put(1, '/* right */')})
 
 
-def test_a_conflict_is_named_once_with_its_mend(checkout, maker, unpacked):
+def test_a_conflict_is_named_once_with_its_mend(checkout, maker, touched):
     conflict(maker)
     status, text, result, _ = run(checkout)
     assert status == 1
@@ -204,7 +202,7 @@ def test_a_conflict_is_named_once_with_its_mend(checkout, maker, unpacked):
     assert [choice['patches'] for choice in failed] == [['left', 'right'],
                                                         ['left', 'middle', 'right']]
 
-    unpack(unpacked, checkout.path / 'work' / TREE / 'left+right' / unpacked.name)
+    unpack(touched, checkout.path / 'work' / TREE / 'left+right' / touched.name)
     status, text = checkout.run('make', 'patched', PATCHES='left right')
     assert status and "'right'" in text and 'quilt push -f' in text, 'the mend leads on'
 
@@ -249,7 +247,7 @@ def test_fuzz_is_refused(checkout, maker):
     assert status == 1 and 'one does not apply' in text
 
 
-def test_refresh_must_change_nothing(checkout, maker, unpacked):
+def test_refresh_must_change_nothing(checkout, maker, touched):
     maker.add('one', {SHARED: put(1, '/* patch */')})
     maker.add('two', {SHARED: put(2, '/* patch */')})
     patch = checkout.path / 'patches' / TREE / 'two.patch'
@@ -262,7 +260,7 @@ def test_refresh_must_change_nothing(checkout, maker, unpacked):
     assert 'every subset applies with fuzz 0: 5 of 5 choices' in text
     mend = f'make patched TREE={TREE} PATCHES="all" && make refresh TREE={TREE} PATCHES="all"'
     assert f'{TREE}: two ' in text and f'mend: {mend}' in text
-    unpack(unpacked, checkout.path / 'work' / TREE / 'all' / unpacked.name)
+    unpack(touched, checkout.path / 'work' / TREE / 'all' / touched.name)
     status, text = checkout.run('sh', '-c', mend)
     assert status == 0, text
     assert run(checkout)[0] == 0

@@ -10,7 +10,10 @@ import pytest
 from conftest import path_without
 from millrace import TOP
 from millrace import command as millrace_command
+from millrace.patches import series
+from millrace.patches.header import read_header
 from millrace.upstream import pins, suites
+from support.checkout import TREE
 
 
 def tracked():
@@ -126,6 +129,20 @@ def test_what_a_user_gives_is_no_command(checkout, made, target):
         assert text in '\n'.join(made(target, f'{name}={text}'))
         assert text in '\n'.join(made(target, **{name: text}))
         assert not (checkout.path / 'made').exists(), name
+
+
+def test_mysql_test_runs_the_tests_that_the_chosen_patches_name(checkout, tmp_path):
+    """Where it is given none; a stub of mysql-test-run prints its arguments."""
+    (tmp_path / 'mysql-test').mkdir()
+    (tmp_path / 'mysql-test/mysql-test-run.pl').write_text('print join(" ", @ARGV), "\\n"')
+    chosen = series.names(TREE)[:2]
+    for patches in (chosen, chosen[:1], []):
+        status, text = checkout.run('scripts/mysql-test', PATCHES=' '.join(patches) or 'none',
+                                    BUILDDIR=str(tmp_path))
+        tests = [test for name in patches for test in
+                 read_header(series.patch_file(TREE, name)).fields['Test'].split()]
+        assert (status == 0 and text.endswith(f' {" ".join(tests)}\n') if patches
+                else status == 1 and 'no patch is chosen' in text), text
 
 
 def test_progress_is_printed_while_the_build_runs():

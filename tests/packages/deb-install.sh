@@ -20,36 +20,15 @@
 # runs take two to three minutes.  Servers run in namespaces of their own: no
 # port, process or file of this machine is touched.
 
-set -euo pipefail
-
-fail() {
-	printf 'deb-install: error: %s\n' "$1" >&2
-	shift
-	[ $# -eq 0 ] || printf '  %s\n' "$@" >&2
-	exit 1
-}
-
-case ${1:-} in
-'' | -h | --help)
-	sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
-	[ -n "${1:-}" ] && exit 0 || exit 2
-	;;
-esac
-dist=$(realpath "$1")
+. "$(dirname -- "$(readlink -f -- "$0")")/checks.sh" || exit
 compgen -G "$dist/millrace-server_*.deb" >/dev/null ||
-	fail "there is no millrace-server_*.deb in $1" "make deb"
-[ "$(id -u)" = 0 ] || fail "a clean root can only be made by root" "sudo $0 $1"
-for program in mmdebstrap aptly createrepo_c rpmsign; do
-	command -v $program >/dev/null || fail "$program is missing" "build/setup tests"
+	die "there is no millrace-server_*.deb in $dist" "make deb"
+for program in aptly createrepo_c rpmsign; do
+	command -v $program >/dev/null || die "$program is missing" "build/setup tests"
 done
-
-top=$(realpath "$(dirname "$(realpath "$0")")/../..")
-cache=${MILLRACE_CACHE:-$top/work}/deb-install
-# shellcheck disable=SC1091
-suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+for_roots
 base=$cache/$suite.tar
 archives=$cache/$suite.archives
-failed=0
 roots=()
 web=
 
@@ -107,19 +86,6 @@ apt() {
 		tail -n 25 "$scratch/apt.log" | sed 's/^/  | /'
 		return 1
 	}
-}
-
-# check WHAT COMMAND...
-check() {
-	local what=$1
-	shift
-	if "$@" >"$scratch/check.log" 2>&1; then
-		echo "PASS $what"
-	else
-		echo "FAIL $what"
-		tail -n 25 "$scratch/check.log" | sed 's/^/  | /'
-		failed=1
-	fi
 }
 
 not() {
@@ -220,24 +186,14 @@ mkdir -p "$archives/partial"
 # apt ends where another one is in its archives: the other tree's test waits here
 exec 9> "$cache/lock"
 flock 9
-if [ ! -f "$base" ]; then
-	sources=$(grep -lsE "(^|[[:space:]])$suite([[:space:]]|$)" \
-		/etc/apt/sources.list /etc/apt/sources.list.d/* || true)
-	[ -n "$sources" ] ||
-		fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
-	# shellcheck disable=SC2086
-	mmdebstrap --mode=root --format=tar --variant=minbase --include=ca-certificates,openssl --quiet \
-		--aptopt='Acquire::Retries "3"' \
-		"$suite" "$base.new" $sources || fail "mmdebstrap $suite failed"
-	mv "$base.new" "$base"
-fi
+[ -f "$base" ] || make_base "$base" ca-certificates,openssl
 
 #
 # fresh
 #
 make_root fresh
 conf=$root/etc/mysql/mariadb.conf.d
-apt update || fail "apt-get update failed in the clean root" "is there a network?"
+apt update || die "apt-get update failed in the clean root" "is there a network?"
 check "fresh: make repo publishes the packages" publish
 check "fresh: apt takes the repository's key and its list" add_repository
 check "fresh: apt installs all packages by their names, noninteractively" \
@@ -354,7 +310,7 @@ make_root exchange
 conf=$root/etc/mysql/mariadb.conf.d
 apt update
 apt install mariadb-server mariadb-backup mariadb-plugin-provider-lz4 ||
-	fail "the distribution's mariadb-server cannot be installed in the clean root"
+	die "the distribution's mariadb-server cannot be installed in the clean root"
 theirs=$(enter "$root" dpkg-query -W -f '${Version}' mariadb-server)
 theirs_line=$(sed 's/^[0-9]*:\([0-9]*\.[0-9]*\).*/\1/' <<<"$theirs")
 echo "exchanged with: mariadb-server $theirs"
@@ -434,7 +390,7 @@ if dpkg --compare-versions "$line" lt "$theirs_line"; then
 		apt -o Dpkg::Options::=--force-confold install mariadb-server mariadb-plugin-provider-lz4
 	check "downgrade: the edited 50-server.cnf is as it was" kept
 	check "downgrade: data and settings are there" theirs_still
-	exit "$failed"
+	finish
 fi
 
 check "exchange: apt installs ours for theirs, noninteractively" \
@@ -452,7 +408,7 @@ if [ "$line" != "$theirs_line" ]; then
 	check "upgrade: our unit is still enabled" enabled
 	check "upgrade: the edited 50-server.cnf is as it was" kept
 	check "upgrade: data and settings are still there" ours
-	exit "$failed"
+	finish
 fi
 
 # an edited file that changes with the package is dpkg's question then; see README.Debian
@@ -472,4 +428,4 @@ check "again: our unit is still enabled" enabled
 check "again: the edited 50-server.cnf is as it was" kept
 check "again: data and settings are still there" ours
 
-exit "$failed"
+finish

@@ -13,38 +13,16 @@
 # as no RPM distribution is at hand.  It is kept in $MILLRACE_CACHE (default:
 # work/).  Servers run in namespaces of their own.
 
-set -euo pipefail
-
-fail() {
-    printf 'rpm-install: error: %s\n' "$1" >&2
-    shift
-    [ $# -eq 0 ] || printf '  %s\n' "$@" >&2
-    exit 1
-}
-
-case ${1:-} in
-    '' | -h | --help)
-        sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
-        [ -n "${1:-}" ] && exit 0 || exit 2
-        ;;
-esac
-dist=$(realpath "$1")
+. "$(dirname -- "$(readlink -f -- "$0")")/checks.sh" || exit
 mapfile -t packages < <(find "$dist" -maxdepth 1 -name 'millrace-*.rpm' ! -name '*.src.rpm' \
     ! -name '*-debuginfo-*' | sort)
 [ ${#packages[@]} -eq 5 ] \
-    || fail "$1 has ${#packages[@]} of the five packages server, client, backup, common, test" \
+    || die "$dist has ${#packages[@]} of the five packages server, client, backup, common, test" \
     "make rpm"
-[ "$(id -u)" = 0 ] || fail "a clean root can only be made by root" "sudo $0 $1"
-for program in rpm rpmbuild mmdebstrap openssl; do
-    command -v $program > /dev/null || fail "$program is missing" "make setup-tests"
+for_roots
+for program in rpm rpmbuild openssl; do
+    command -v $program > /dev/null || die "$program is missing" "build/setup tests"
 done
-
-top=$(realpath "$(dirname "$(realpath "$0")")/../..")
-cache=${MILLRACE_CACHE:-$top/work}/rpm-install
-# shellcheck disable=SC1091
-suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-failed=0
-mkdir -p "$cache"
 scratch=$(mktemp -d "$cache/run.XXXXXX")
 root=$scratch/root
 trap 'rm -rf --one-file-system "$scratch"' EXIT
@@ -63,18 +41,6 @@ enter() {
 
 in_root() {
     rpm --root "$root" --dbpath /var/lib/rpm "$@"
-}
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" > "$scratch/check.log" 2>&1; then
-        echo "PASS $what"
-    else
-        echo "FAIL $what"
-        tail -n 25 "$scratch/check.log" | sed 's/^/  | /'
-        failed=1
-    fi
 }
 
 # with_server < SCRIPT: the server started as mariadb.service starts it, the script
@@ -113,7 +79,7 @@ EOF
 # The base: a minimal Debian, perl and rsync for the suite and the scripts, and the
 # packages of this machine that have the libraries ours were linked to here.
 make_root() {
-    local include sources libraries
+    local include libraries
     # whole, as whoever stops reading from a pipe kills the writer, and pipefail the script
     libraries=$(ldconfig -p)
     include=$(rpm -qp --requires "${packages[@]}" \
@@ -127,15 +93,7 @@ make_root() {
     include=iproute2,libmariadb3,netbase,openssl,passwd,patch,perl,util-linux,libdbi-perl,$include
     if [ "$include" != "$(cat "$cache/$suite.include" 2> /dev/null)" ] \
         || [ ! -f "$cache/base-$suite.tar" ]; then
-        sources=$(grep -lswE "$suite" /etc/apt/sources.list /etc/apt/sources.list.d/*) \
-            || [ -n "$sources" ] \
-            || fail "no apt source of this machine has $suite" "see /etc/apt/sources.list.d"
-        # shellcheck disable=SC2086
-        mmdebstrap --mode=root --variant=minbase --include="$include" --quiet \
-            --aptopt='Acquire::Retries "3"' \
-            "$suite" "$scratch/base.tar" $sources \
-            || fail "mmdebstrap $suite failed" "is there a network?"
-        mv "$scratch/base.tar" "$cache/base-$suite.tar"
+        make_base "$cache/base-$suite.tar" "$include"
         echo "$include" > "$cache/$suite.include"
     fi
     mkdir "$root"
@@ -294,7 +252,7 @@ data_stays() {
 make_root
 (cd "$root" && find . -xdev ! -path './var/*' | sort) > "$scratch/before"
 check "nothing is required but what an RPM distribution provides" requirements
-make_theirs || fail "rpmbuild failed"
+make_theirs || die "rpmbuild failed"
 theirs=$(find "$scratch/theirs" -name '*.noarch.rpm')
 conf=$root/etc/my.cnf.d/mariadb-server.cnf
 check "beside the distribution's server: refused, with the reason" conflicts
@@ -316,4 +274,4 @@ left=$(cd "$root" && find . -xdev ! -path './var/*' ! -path './tmp/*' | sort \
     | grep -vE '^\./etc/(passwd|group|shadow|gshadow|sub[ug]id)-?$') || true
 check "nothing else is left" test -z "$left"
 [ -z "$left" ] || printf '  | %s\n' $left
-exit "$failed"
+finish

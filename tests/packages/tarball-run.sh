@@ -9,31 +9,15 @@
 # One line PASS or FAIL for each check; exit status 1 if one failed.  Runs as any
 # user, root included; nothing outside a temporary directory is touched.
 
-set -euo pipefail
-
-fail() {
-    printf 'tarball-run: error: %s\n' "$1" >&2
-    shift
-    [ $# -eq 0 ] || printf '  %s\n' "$@" >&2
-    exit 1
-}
-
-case ${1:-} in
-    '' | -h | --help)
-        sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
-        [ -n "${1:-}" ] && exit 0 || exit 2
-        ;;
-esac
+. "$(dirname -- "$(readlink -f -- "$0")")/checks.sh" || exit
 shopt -s nullglob
-tarballs=("$1"/millrace-[0-9]*-linux-*.tar.zst)
-suites=("$1"/millrace-test-[0-9]*-linux-*.tar.zst)
+tarballs=("$dist"/millrace-[0-9]*-linux-*.tar.zst)
+suites=("$dist"/millrace-test-[0-9]*-linux-*.tar.zst)
 [ "${#tarballs[@]} ${#suites[@]}" = "1 1" ] \
-    || fail "$1 has not one tarball and one of the test suite" "make tarball"
-tarball=$(realpath "${tarballs[0]}")
-suite=$(realpath "${suites[0]}")
-command -v zstd > /dev/null || fail "zstd is missing" "apt-get install zstd"
+    || die "$dist has not one tarball and one of the test suite" "make tarball"
+tarball=${tarballs[0]} suite=${suites[0]}
+command -v zstd > /dev/null || die "zstd is missing" "apt-get install zstd"
 
-failed=0
 server=
 scratch=$(mktemp -d)
 # a server that starts removes the temporary tables of others in a shared directory
@@ -44,18 +28,6 @@ as_root=()
 [ "$(id -u)" != 0 ] || as_root=(--user=root)
 trap '[ -z "$server" ] || ! kill "$server" 2> /dev/null || wait "$server" || true
       rm -rf "$scratch"' EXIT
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" > "$scratch/check.log" 2>&1; then
-        echo "PASS $what"
-    else
-        echo "FAIL $what"
-        tail -n 25 "$scratch/check.log" | sed 's/^/  | /'
-        failed=1
-    fi
-}
 
 sql() {
     bin/mariadb --no-defaults --socket="$socket" --batch --skip-column-names -e "$*"
@@ -164,4 +136,4 @@ check "the same data" same_data
 check "basedir, datadir and plugin_dir are at the new place" places
 check "it stops" stop
 check "the test suite's tarball over it, and a test" suite_test
-exit "$failed"
+finish

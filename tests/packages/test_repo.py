@@ -12,6 +12,9 @@ from support.clients import Apt, Dnf
 from support.finished import finish, sum_up
 from support.upstream import serve
 
+# what is made once a file is made once
+pytestmark = pytest.mark.xdist_group('repo')
+
 KEYS = ('Maintainer', 'Mallory', 'Successor')
 SERVER, CLIENT, COMMON = 'millrace-server', 'millrace-client', 'millrace-common'
 

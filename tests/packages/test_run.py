@@ -11,6 +11,8 @@ from conftest import heed_interrupts
 from millrace import TOP
 from support.checkout import TREE
 
+# both want the directory of make run
+pytestmark = pytest.mark.xdist_group('run')
 HOME = TOP / 'work' / TREE / 'all' / 'run'
 
 

@@ -1,6 +1,8 @@
 """Copies of the checkout, free to be broken, and running their commands."""
+import compileall
 import copy
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +17,11 @@ PARTS = ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'p
 # variables of the caller's that would change what a command of the copy does
 REACHES_IN = ('PATCHES', 'VERSION', 'TARBALL', 'SHA256', 'PROFILE', 'MAKE', 'MFLAGS', 'MILLRACE_',
               'GIT_', 'QUILT_', 'CDPATH')
+# that all packages are there, as build/setup notes it
+COMPLETE = 'work/.complete-packages'
+
+# the copies have the compiled modules, too: their commands start in three quarters of the time
+compileall.compile_dir(TOP / 'scripts', quiet=1)
 
 
 class Checkout:
@@ -24,8 +31,7 @@ class Checkout:
         self.path = path
         self.cache = CACHE
         # in a fifth of the time that shutil.copytree takes, and hundreds of tests make one
-        with subprocess.Popen(['tar', '-c', '--exclude=__pycache__', *PARTS], cwd=TOP,
-                              stdout=subprocess.PIPE) as packed:
+        with subprocess.Popen(['tar', '-c', *PARTS], cwd=TOP, stdout=subprocess.PIPE) as packed:
             subprocess.run(['tar', '-x', '-C', path], stdin=packed.stdout, check=True)
         assert packed.returncode == 0
 
@@ -36,10 +42,19 @@ class Checkout:
         other.path, other.cache = place / self.path.name, place / self.cache.name
         return other
 
+    def _take_note(self):
+        """Lets make know that all packages are there, where it is known here: dpkg need not be
+        asked again for each copy."""
+        if (TOP / COMPLETE).exists() and not (self.path / 'work').exists():
+            (self.path / 'work').mkdir()
+            shutil.copy(TOP / COMPLETE, self.path / COMPLETE)
+
     def run(self, *command, prefix=(), **variables):
         """Runs a command of the copy: its exit status and all that it printed.
 
         A variable that is None is not in its environment."""
+        if command[0] == 'make':
+            self._take_note()
         env = {key: value for key, value in os.environ.items() if not key.startswith(REACHES_IN)}
         env.update({'MILLRACE_CACHE': str(self.cache), 'TREE': TREE, **variables})
         env = {key: value for key, value in env.items() if value is not None}

@@ -3,6 +3,7 @@
 read() takes a patch apart; its faults are by RULES and by what the hunks say.  A path is
 without quilt's a/ and b/.
 """
+import functools
 import hashlib
 import re
 from dataclasses import dataclass
@@ -52,6 +53,12 @@ RULES = (
 )
 
 
+# {kind of a line: the rules about it, compiled}; all but a few lines of a patch are text
+ABOUT = {kind: [(rule, re.compile(rule.pattern, re.DOTALL)) for rule in RULES
+                if rule.where in ('all', kind)]
+         for kind in ('header', 'path', 'hunk', 'text', 'between', 'short')}
+
+
 @dataclass(frozen=True)
 class Patch:
     """A patch: its file and name, its hash and that of what follows the header, the paths
@@ -66,9 +73,10 @@ class Patch:
 
 def broken(kind, line, foreign=False):
     """The Rule that a line of this kind breaks, or None; a foreign patch may have any form."""
-    return next((rule for rule in RULES
-                 if rule.where in ('all', kind) and not (foreign and rule.form)
-                 and re.fullmatch(rule.pattern, line, re.DOTALL)), None)
+    for rule, pattern in ABOUT[kind]:
+        if pattern.fullmatch(line) and not (foreign and rule.form):
+            return rule
+    return None
 
 
 def check_foreign(label, text):
@@ -91,7 +99,11 @@ def check_foreign(label, text):
 def read(file):
     """The patch in a file."""
     file = Path(file)
-    content = file.read_bytes()
+    return _taken_apart(file, file.read_bytes())
+
+
+@functools.cache    # the lint and the record want the same patches
+def _taken_apart(file, content):
     lines = content.decode('utf-8', 'surrogateescape').split('\n')
     if lines[-1] == '':
         lines.pop()

@@ -10,7 +10,9 @@ from millrace.patches import diff
 # what the three-way merge and the names of functions need to know
 CONFIG = {'user.name': 'millrace', 'user.email': 'millrace@localhost.invalid',
           'core.autocrlf': 'false', 'merge.conflictStyle': 'zdiff3', 'merge.renames': 'true',
-          'gc.auto': '0'}
+          'gc.auto': '0',
+          # it is soon thrown away
+          'core.compression': '0'}
 ENDINGS = ('c', 'cc', 'cpp', 'h', 'hpp', 'ic', 'yy')
 ATTRIBUTES = ''.join(f'*.{ending} diff=cpp\n' for ending in ENDINGS)
 # git takes any line that begins with a letter for a head, those of a comment too
@@ -31,12 +33,15 @@ class Repository:
 
     def __init__(self, path):
         self.path = path
+        self._index = None      # the git tree that the index has, where that is known
         path.mkdir(parents=True)
-        self._git('init', '--quiet', '--bare')
-        (path / 'info').mkdir(exist_ok=True)
+        self._git('init', '--quiet', '--bare', '--template=')
+        (path / 'info').mkdir()
         (path / 'info/attributes').write_text(ATTRIBUTES, encoding='ascii')
-        for name, value in CONFIG.items():
-            self._git('config', name, value)
+        with (path / 'config').open('a', encoding='ascii') as file:
+            for name, value in CONFIG.items():
+                section, key = name.split('.')
+                file.write(f'[{section}]\n{key} = {value}\n')
 
     def _git(self, *words, check=True, data=None):
         """Runs git here, whatever the caller's environment and configuration say."""
@@ -57,15 +62,22 @@ class Repository:
         """The git tree of all files of a directory."""
         self._git('read-tree', '--empty')
         self._git('-C', str(directory), f'--work-tree={directory}', 'add', '--all', '--force', '.')
-        return self._ask('write-tree')
+        return self._written()
+
+    def _written(self):
+        """The git tree of the index."""
+        self._index = self._ask('write-tree')
+        return self._index
 
     def apply(self, tree, patch):
         """The git tree with a patch applied without fuzz, or None and git's message."""
-        self._git('read-tree', tree)
+        if tree != self._index:
+            self._git('read-tree', tree)
+        self._index = None
         done = self._git('apply', '--cached', '--whitespace=nowarn', '-', data=patch, check=False)
         if done.returncode:
             return None, done.stderr.decode(errors='replace')
-        return self._ask('write-tree'), ''
+        return self._written(), ''
 
     def merge(self, base, ours, theirs, labels):
         """Three git trees merged; `labels` name the two sides in the markers."""

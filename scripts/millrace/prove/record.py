@@ -8,7 +8,6 @@ that.  So a patch that changed is not proven until it is proven again, but a bet
 Description takes nothing back, nor does another test take back the compilation.  Mutations
 are in the whole series, but stand under their own patch: all others change too often.
 """
-import dataclasses
 import json
 
 from millrace import TOP
@@ -37,7 +36,9 @@ def record_file(tree):
 
 def compiled(file):
     """A patch's changes to files that are compiled or configure, in values that JSON has."""
-    return [dataclasses.astuple(each) for each in diff.parse(diff.split(diff.read(file))[1])
+    return [(each.old, each.new, [(hunk.old, hunk.new, hunk.section, hunk.lines)
+                                  for hunk in each.hunks])
+            for each in diff.parse(diff.split(diff.read(file))[1])
             if not diff.is_test(each.path)]
 
 
