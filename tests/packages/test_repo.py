@@ -12,7 +12,7 @@ from support.clients import Apt, Dnf
 from support.finished import finish, sum_up
 from support.upstream import serve
 
-# what is made once a file is made once
+# its keys, packages and server are made once
 pytestmark = pytest.mark.xdist_group('repo')
 
 KEYS = ('Maintainer', 'Mallory', 'Successor')
