@@ -18,6 +18,7 @@ from millrace_bench.report.sets import comparison, kept
 
 PLACE = TOP / 'test-results'
 EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
+AS_VANILLA = 'as vanilla'   # the verdict of tests/hostile on a scenario without a loss
 WRITTEN = 'Written by `make tables`.'
 INTRODUCTION = f'''# Proven and measured
 
@@ -28,6 +29,7 @@ INTRODUCTION = f'''# Proven and measured
   draws it
 - [suites/](suites/README.md): every run of upstream's suites
 - [proofs/](proofs/): the record behind the first table of each tree
+- [hostile/](hostile/): each scenario of `make hostile`, step by step
 - [notes/](notes/): records by hand, by date
 
 Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`.
@@ -193,6 +195,21 @@ def suites_summary(tree):
                  rows)
 
 
+def hostile_summary(tree):
+    """The scenarios of tests/hostile with a tree: how many went as with vanilla, and the others."""
+    file = PLACE / 'hostile' / f'{tree}.json'
+    if not file.exists():
+        return 'Not tried.'
+    scenarios = json.loads(file.read_text(encoding='utf-8'))['scenarios']
+    others = [f'**{name}**: {scenario["verdict"]}' for name, scenario in scenarios.items()
+              if scenario['verdict'] != AS_VANILLA]
+    return table(['ran', 'beside', 'scenarios:', f'{AS_VANILLA}:', 'others'],
+                 [[dates(scenarios.values()),
+                   ', '.join(sorted({one['builds']['vanilla'] for one in scenarios.values()})),
+                   str(len(scenarios)), str(len(scenarios) - len(others)),
+                   '; '.join(others) or 'none']])
+
+
 def machines(results):
     """The machines of some result sets, each once."""
     return '; '.join(dict.fromkeys(text_of.machine(result.data) for result in results))
@@ -201,7 +218,7 @@ def machines(results):
 def screen(tree, results):
     """The part of test-results/README.md about a tree."""
     text = [f'## {tree}', '### Proven', proofs(tree, results), "### Upstream's suites",
-            suites_summary(tree)]
+            suites_summary(tree), '### In hostile surroundings', hostile_summary(tree)]
     if results:
         text += ['### Measured', f'On {machines(results)}.', measured_table(results)]
     return '\n\n'.join(text)
