@@ -87,6 +87,21 @@ def take(checkout, content, name='0001-Dump-Words.patch', **variables):
     return checkout.run('make', 'import-patch', f'FILE={name}', **variables)
 
 
+def exported(checkout, name):
+    """The file that export-patch writes of a patch; beside those that it needs, if any."""
+    needed = series.closure([name], series.depends(TREE))
+    status, text = checkout.run('make', 'export-patch', f'NAME={" ".join(needed)}')
+    assert status == 0, text
+    place = checkout.path / f'dist/export/{TREE}'
+    return (place / '+'.join(needed) if len(needed) > 1 else place) / f'{name}.patch'
+
+
+def dependents(name):
+    """The patches that need a patch."""
+    needs = series.depends(TREE)
+    return [other for other in NAMES if name in series.closure([other], needs) and other != name]
+
+
 def git(tree, *words):
     """The output of a git command."""
     return subprocess.run(['git', '-c', 'user.name=A', '-c', 'user.email=a@example.org', *words],
@@ -112,10 +127,11 @@ def anywhere(text):
 @pytest.mark.parametrize('name', NAMES)
 def test_import_of_what_was_exported(checkout, name):
     before = anywhere(patch(checkout, name).read_bytes())
-    assert checkout.run('make', 'export-patch', f'NAME={name}')[0] == 0
-    patch(checkout, name).unlink()
-    checkout.write('series', ''.join(f'{other}\n' for other in NAMES if other != name))
-    status, text = checkout.run('make', 'import-patch', f'FILE=dist/export/{TREE}/{name}.patch')
+    file, gone = exported(checkout, name), (name, *dependents(name))
+    for other in gone:
+        patch(checkout, other).unlink()
+    checkout.write('series', ''.join(f'{other}\n' for other in NAMES if other not in gone))
+    status, text = checkout.run('make', 'import-patch', f'FILE={file}')
     assert status == 0, text
     assert anywhere(patch(checkout, name).read_bytes()) == before
 
@@ -124,10 +140,10 @@ def test_import_of_what_was_exported(checkout, name):
 def test_import_of_a_patch_that_another_tree_has(checkout, name):
     """It takes its place in the series, and is what it was, line numbers and all."""
     before = patch(checkout, name).read_bytes()
-    assert checkout.run('make', 'export-patch', f'NAME={name}')[0] == 0
-    patch(checkout, name).unlink()
-    status, text = checkout.run('make', 'import-patch', f'NAME={name}',
-                                f'FILE=dist/export/{TREE}/{name}.patch')
+    file = exported(checkout, name)
+    for other in (name, *dependents(name)):
+        patch(checkout, other).unlink()
+    status, text = checkout.run('make', 'import-patch', f'NAME={name}', f'FILE={file}')
     assert status == 0, text
     assert patch(checkout, name).read_bytes() == before
     assert (checkout.path / 'series').read_text() == (TOP / 'series').read_text()
@@ -147,9 +163,7 @@ def test_import_of_a_patch_that_stands_in_the_way_of_one_after_it(checkout):
 
 
 def test_git_takes_an_exported_patch(checkout, vanilla):
-    for name in NAMES:
-        assert checkout.run('scripts/export-patch', name)[0] == 0
-    git(vanilla, 'am', *(checkout.path / f'dist/export/{TREE}/{name}.patch' for name in NAMES))
+    git(vanilla, 'am', *(exported(checkout, name) for name in NAMES))
     assert git(vanilla, 'log', '--reverse', '--format=%s').split('\n')[1:-1] == [
         header.read_header(series.patch_file(TREE, name)).synopsis for name in NAMES]
     assert 'License: GPL-2.0-only\n' in git(vanilla, 'log', '-1', '--format=%(trailers)')
@@ -159,11 +173,11 @@ def test_git_takes_an_exported_patch(checkout, vanilla):
 
 @pytest.mark.parametrize('name', NAMES)
 def test_patch_takes_an_exported_patch(checkout, vanilla, name):
-    assert checkout.run('scripts/export-patch', name)[0] == 0
-    with (checkout.path / f'dist/export/{TREE}/{name}.patch').open() as file:
-        done = subprocess.run(['patch', '-p1', '--fuzz=0'], stdin=file, cwd=vanilla, text=True,
-                              capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout
+    for needed in series.closure([name], series.depends(TREE)):
+        with exported(checkout, needed).open() as file:
+            done = subprocess.run(['patch', '-p1', '--fuzz=0'], stdin=file, cwd=vanilla,
+                                  text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout
     with (checkout.path / f'patches/{TREE}/{name}.patch').open() as file:
         subprocess.run(['patch', '-p1', '--fuzz=0', '-R', '--dry-run'], stdin=file, cwd=vanilla,
                        check=True, capture_output=True)
@@ -174,12 +188,11 @@ def test_quilt_takes_an_exported_patch_and_an_exported_tree(checkout, vanilla):
         subprocess.run(['quilt', '--quiltrc', '-', *words], cwd=vanilla, check=True,
                        capture_output=True, env=environment())
 
-    for name in NAMES:
-        assert checkout.run('scripts/export-patch', name)[0] == 0
+    files = [exported(checkout, name) for name in NAMES]
     assert checkout.run('scripts/export-patch', *NAMES)[0] == 0
     out = checkout.path / f'dist/export/{TREE}'
-    for name in NAMES:
-        quilt('import', out / f'{name}.patch')
+    for file in files:
+        quilt('import', file)
         quilt('push', '--fuzz=0')
     git(vanilla, 'add', '--all', '--', ':!patches', ':!.pc')
     git(vanilla, 'commit', '-qm', 'imported')

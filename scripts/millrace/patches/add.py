@@ -6,6 +6,7 @@ from millrace import TOP
 from millrace.command import output, say
 from millrace.errors import Failure
 from millrace.patches import diff, series, tables
+from millrace.patches.header import is_fix
 from millrace.prove import lint
 
 PAGE = '''# {name}
@@ -53,11 +54,12 @@ def author():
     return '{} <{}>'.format(*values)
 
 
-def fields(synopsis, tests):
+def fields(name, synopsis, tests):
     """The fields of a header unless the patch gives others."""
+    bench = {} if is_fix(name) else {'Bench': 'none, not measured yet'}
     return {'Description': synopsis, 'Author': author(), 'Origin': 'vendor', 'Forwarded': 'no',
             'Last-Update': time.strftime('%Y-%m-%d', time.gmtime()), 'License': 'GPL-2.0-only',
-            'Depends': 'none', 'Test': ' '.join(tests), 'Bench': 'none, not measured yet',
+            'Depends': 'none', 'Test': ' '.join(tests), **bench,
             'Drop-When': 'upstream has it'}
 
 

@@ -120,15 +120,19 @@ def read_header(path):
     return parse(path.stem, path.read_text(encoding='utf-8', errors='surrogateescape'))
 
 
+def is_fix(name):
+    """Whether a patch mends a fault of upstream's: it needs no Bench."""
+    return name.startswith('fix-')
+
+
 def check(header, series):
     """The Faults of a header, by RULES and by the order of the series."""
     faults = []
-    fix = header.name.startswith('fix-')
     for rule in (*RULES, *OPTIONAL):
         value = header.fields.get(rule.field)
         mend = f'{rule.field}: {rule.mend}'
         if value is None:
-            optional = rule in OPTIONAL or fix and rule.field == 'Bench'
+            optional = rule in OPTIONAL or is_fix(header.name) and rule.field == 'Bench'
             faults += [] if optional else [Fault(f'no field {rule.field}', mend)]
         elif not re.fullmatch(rule.pattern, first := value.split('\n')[0]):
             faults.append(Fault(f'{rule.field}: {first!r} is not right', mend,

@@ -115,7 +115,7 @@ def main(argv):
     tarballs.fetch(tree)
     text = written(file, tree, name, foreign.diff)
     tests = diff.new_tests(text)
-    fill = add.fields(f'{name}: what it does, in one line', tests)
+    fill = add.fields(name, f'{name}: what it does, in one line', tests)
     fill['Origin'] = f'other, {file.name}'
     given = foreign.fields
     order = given if set(fill) <= set(given) else {**fill, **given}

@@ -39,7 +39,7 @@ def main(argv):
                       'give the patch another name: NAME=')
     synopsis = f'{name}: what it does, in one line'
     script = ['--source include/have_innodb.inc', '', *(f'--echo {line}' for line in echoes)]
-    text = header.text(add.fields(synopsis, [f'innodb.{test}'])) + '---\n' \
+    text = header.text(add.fields(name, synopsis, [f'innodb.{test}'])) + '---\n' \
         + added(f'{SUITE}/r/{test}.result', echoes) + added(file, script)
     add.settle('new-patch', tree, name, text, synopsis, [f'innodb.{test}'])
     say('new-patch', f'now: make patched TREE={tree}')
