@@ -196,7 +196,7 @@ def suites_summary(tree):
 
 
 def hostile_summary(tree):
-    """The scenarios of tests/hostile with a tree: how many went as with vanilla, and the others."""
+    """The scenarios of tests/hostile with a tree: how many went as with vanilla; the others."""
     file = PLACE / 'hostile' / f'{tree}.json'
     if not file.exists():
         return 'Not tried.'
