@@ -203,8 +203,9 @@ def hostile_summary(tree):
     scenarios = json.loads(file.read_text(encoding='utf-8'))['scenarios']
     others = [f'**{name}**: {scenario["verdict"]}' for name, scenario in scenarios.items()
               if scenario['verdict'] != AS_VANILLA]
-    return table(['ran', 'beside', 'scenarios:', f'{AS_VANILLA}:', 'others'],
+    return table(['ran', 'series of commit', 'beside', 'scenarios:', f'{AS_VANILLA}:', 'others'],
                  [[dates(scenarios.values()),
+                   ', '.join(sorted({one['commit'][:8] for one in scenarios.values()})),
                    ', '.join(sorted({one['builds']['vanilla'] for one in scenarios.values()})),
                    str(len(scenarios)), str(len(scenarios) - len(others)),
                    '; '.join(others) or 'none']])
