@@ -18,7 +18,7 @@ from millrace_bench.report.sets import comparison, kept
 
 PLACE = TOP / 'test-results'
 EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
-AS_VANILLA = 'as vanilla'   # the verdict of tests/hostile on a scenario without a loss
+WORSE, NOT_HERE = 'WORSE', 'not run here'   # verdicts of tests/hostile
 WRITTEN = 'Written by `make tables`.'
 INTRODUCTION = f'''# Proven and measured
 
@@ -176,7 +176,8 @@ def dates(suites):
 
 
 def suites_summary(tree):
-    """Upstream's suites with a tree, a row for each kind of server."""
+    """Upstream's suites with a tree, a row for each kind of server; and the scenarios of
+    tests/hostile, of which those failed that are worse than with vanilla."""
     kinds = {}
     for file, suites in suite_runs(tree).items():
         kind, _, way = file.stem.removeprefix(f'{tree}-').partition('-')
@@ -192,23 +193,22 @@ def suites_summary(tree):
              '; '.join(f'**{name}** ({", ".join(ways)})' for name, ways in row['failed'].items())
              or 'none'] for kind, row in kinds.items()]
     return table(['server', 'asynchronous I/O', 'ran', 'passed, all runs:', 'skipped:', 'failed'],
-                 rows)
+                 rows + hostile_row(tree))
 
 
-def hostile_summary(tree):
-    """The scenarios of tests/hostile with a tree: how many went as with vanilla; the others."""
+def hostile_row(tree):
+    """The scenarios of tests/hostile as a row of suites_summary(), or none: [row]."""
     file = PLACE / 'hostile' / f'{tree}.json'
     if not file.exists():
-        return 'Not tried.'
+        return []
     scenarios = json.loads(file.read_text(encoding='utf-8'))['scenarios']
-    others = [f'**{name}**: {scenario["verdict"]}' for name, scenario in scenarios.items()
-              if scenario['verdict'] != AS_VANILLA]
-    return table(['ran', 'series of commit', 'beside', 'scenarios:', f'{AS_VANILLA}:', 'others'],
-                 [[dates(scenarios.values()),
-                   ', '.join(sorted({one['commit'][:8] for one in scenarios.values()})),
-                   ', '.join(sorted({one['builds']['vanilla'] for one in scenarios.values()})),
-                   str(len(scenarios)), str(len(scenarios) - len(others)),
-                   '; '.join(others) or 'none']])
+    count = collections.Counter(one['verdict'] for one in scenarios.values())
+    worse = [f'**{name}**' for name, one in scenarios.items() if one['verdict'] == WORSE]
+    commits = ', '.join(sorted({one['commit'][:8] for one in scenarios.values()}))
+    beside = ', '.join(sorted({one['builds']['vanilla'] for one in scenarios.values()}))
+    return [[f'hostile: series of {commits} beside {beside}', 'own choice',
+             dates(scenarios.values()), str(len(scenarios) - count[WORSE] - count[NOT_HERE]),
+             str(count[NOT_HERE]), '; '.join(worse) or 'none']]
 
 
 def machines(results):
@@ -218,8 +218,8 @@ def machines(results):
 
 def screen(tree, results):
     """The part of test-results/README.md about a tree."""
-    text = [f'## {tree}', '### Proven', proofs(tree, results), "### Upstream's suites",
-            suites_summary(tree), '### In hostile surroundings', hostile_summary(tree)]
+    text = [f'## {tree}', '### Proven', proofs(tree, results),
+            "### Upstream's suites, and hostile surroundings", suites_summary(tree)]
     if results:
         text += ['### Measured', f'On {machines(results)}.', measured_table(results)]
     return '\n\n'.join(text)
