@@ -1,6 +1,8 @@
 """The exchange of Debian's servers for ours and back: the check that apt runs, and the maintainer
 scripts, with small packages in clean roots."""
+import os
 import re
+import subprocess
 
 import pytest
 from millrace import TOP
@@ -300,7 +302,7 @@ def test_the_way_back_with_our_variables(root):
             innodb_fast_recovery '#innodb_readahead=both' innodb_read_ahead=1 >/srv/a.cnf
         ln -s /srv/a.cnf $conf/90-local.cnf
         mkdir /srv/more
-        echo innodb_readahead=both >/srv/more/b.cnf
+        printf '%s\\n' innodb_readahead=both skip-innodb-fast-recovery >/srv/more/b.cnf
         echo '!includedir /srv/more' >/etc/mysql/my.cnf
         chmod 640 /srv/a.cnf
         back mariadb-plugin-provider-lz4 2>&1 | tee /tmp/said
@@ -310,7 +312,8 @@ def test_the_way_back_with_our_variables(root):
             '  loose_innodb-max-merged-io = 64' \
             loose_innodb_fast_recovery '#innodb_readahead=both' innodb_read_ahead=1 |
             diff - /srv/a.cnf
-        [ "$(cat /srv/more/b.cnf)" = loose_innodb_readahead=both ]
+        printf '%s\\n' loose_innodb_readahead=both loose_innodb-fast-recovery=0 |
+            diff - /srv/more/b.cnf
         [ -L $conf/90-local.cnf ] && [ "$(stat -c %a /srv/a.cnf)" = 640 ]
         ours
         ! back 2>&1 | grep loose_ || fail "said again"
@@ -321,8 +324,10 @@ def test_variables_that_cannot_be_changed_keep_ours_running(root):
     root('''
         theirs
         ours
-        echo skip-innodb-fast-recovery >$conf/90-local.cnf
-        refused skip-innodb-fast-recovery back
+        # from a file that is not found
+        printf '#!/bin/sh\necho --innodb_readahead=both\n' >/usr/bin/my_print_defaults
+        refused 'cannot be changed here' back
+        says innodb_readahead=both
         installed millrace-server || fail "ours is gone"
         whole
     ''')
@@ -358,3 +363,25 @@ def test_a_server_that_does_not_start_is_named(root):
         apt install millrace-server >/tmp/said 2>&1
         says 'journalctl --unit=mariadb'
     ''')
+
+
+def test_the_description_says_what_it_is_for(root):
+    root('''
+        . /etc/os-release
+        apt-cache show millrace-server >/tmp/said
+        says "Built on $PRETTY_NAME"
+        says 'Security fixes come with releases of Millrace'
+    ''')
+
+
+@pytest.mark.parametrize('runs', [True, False])
+def test_logs_are_flushed_where_the_server_runs(tmp_path, runs):
+    text = (TOP / 'debian/millrace-server.mariadb.logrotate').read_text()
+    script = text.split('postrotate\n')[1].split('endscript')[0]
+    admin = tmp_path / 'mariadb-admin'
+    admin.write_text(f'#!/bin/sh\ncase $* in *ping) exit {0 if runs else 1} ;; '
+                     f'*flush-error-log*) echo >{tmp_path}/flushed ;; esac\n')
+    admin.chmod(0o755)
+    subprocess.run(['sh', '-ec', script], check=True,
+                   env={'PATH': f'{tmp_path}:{os.environ["PATH"]}'})
+    assert (tmp_path / 'flushed').exists() == runs

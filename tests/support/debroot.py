@@ -197,9 +197,8 @@ def _ours(place, work, version):
     write(client / 'usr/bin/my_print_defaults', PRINT_DEFAULTS, 0o755)
     run('debian/rules', 'execute_after_dh_install', cwd=source)
     run('dh_link', cwd=source)
-    for recipe in ('installinit', 'installsystemd', 'installdeb'):
+    for recipe in ('installinit', 'installsystemd', 'installdeb', 'gencontrol'):
         run('debian/rules', f'override_dh_{recipe}', cwd=source)
-    run('dh_gencontrol', cwd=source)
     run('dh_builddeb', f'--destdir={place}', '--', '-Znone', cwd=source)
 
 
