@@ -174,7 +174,6 @@ def test_what_ours_cannot_open_is_refused_before_theirs_is_removed(root, made, s
         {made}
         apt install millrace-common
         refused '{said}' ours
-        says 'E: '
     ''')
 
 
@@ -185,6 +184,7 @@ def test_data_of_a_later_line_are_refused_by_dpkg_too(root):
         ! apt install millrace-server >/tmp/said 2>&1 || fail "not refused"
         says 'millrace-server: /var/lib/mysql is of MariaDB 11.8, this is MariaDB 10.11.'
         [ ! -e /var/lib/mysql/mysql ]
+        refused '/var/lib/mysql is of MariaDB 11.8' apt install millrace-server
     ''')
 
 
@@ -220,6 +220,17 @@ def test_plugins_and_backup_go_only_by_name(root):
         installed mariadb-plugin-connect && installed mariadb-plugin-gssapi-server &&
             installed mariadb-plugin-provider-lz4 || fail "not back"
         whole
+    ''')
+
+
+def test_options_of_a_plugin_that_goes(root):
+    root('''
+        theirs mariadb-server mariadb-plugin-connect
+        printf '%s\\n' connect_timeout=9 loose_connect_xtrace=1 connect-work-size=1 >$conf/90.cnf
+        refused '  --connect-work-size=1' ours mariadb-plugin-connect-
+        ! grep -e timeout -e xtrace /tmp/said || fail "too much said"
+        sed -i 's/connect-w/loose-&/' $conf/90.cnf
+        ours mariadb-plugin-connect-
     ''')
 
 
