@@ -111,11 +111,13 @@ def test_a_file_that_is_a_link_stays_one(root):
         mv $conf/50-server.cnf /srv/server.cnf
         ln -s /srv/server.cnf $conf/50-server.cnf
         ln -sf /dev/null $conf/60-galera.cnf
+        ln -sf nowhere $conf/50-client.cnf
         ours
         whole
         in_force max_connections=77
-        [ -L $conf/50-server.cnf ] && [ -L $conf/60-galera.cnf ]
+        [ "$(readlink $conf/50-server.cnf)" = /srv/server.cnf ]
         [ "$(readlink $conf/60-galera.cnf)" = /dev/null ]
+        [ "$(readlink $conf/50-client.cnf)" = nowhere ]
     ''')
 
 
@@ -371,6 +373,7 @@ def test_a_server_that_does_not_start_is_named(root):
     root('''
         mkdir -p /run/systemd/system
         printf '#!/bin/sh\\ncase "$*" in *is-failed*) ;; *) exit 1 ;; esac\\n' >/usr/bin/systemctl
+        chmod +x /usr/bin/systemctl
         apt install millrace-server >/tmp/said 2>&1
         says 'journalctl --unit=mariadb'
     ''')
