@@ -47,6 +47,9 @@ def test_the_way_back_does_not_end_at_a_question(root):
         rm $conf/60-galera.cnf
         refused 'millrace-client would stay' apt install mariadb-server
         refused 'dpkg would ask about these files' apt install mariadb-server
+        unset DEBIAN_FRONTEND
+        refused 'dpkg would ask about these files' setsid -w apt-get -y install mariadb-server
+        export DEBIAN_FRONTEND=noninteractive
         says "  $conf/50-server.cnf"
         says "  $conf/60-galera.cnf"
         eval "$(grep -A1 'does it all the same' /tmp/said | tail -n 1)"
