@@ -379,6 +379,8 @@ theirs_again() {
 		is 0 "SELECT @@version_comment LIKE 'Millrace%'"
 		is 77 "SELECT @@max_connections"
 		is ours "SELECT b FROM d.t WHERE a = 2"
+		# no variable of ours, with loose_, is a beginning of one of theirs
+		is 56 "SELECT @@innodb_read_ahead_threshold"
 	EOF
 }
 
@@ -429,7 +431,7 @@ stays() {
 check "exchange: a package of theirs does not take the server away" stays
 
 # an edited file that changes with the package is dpkg's question then; see README.Debian
-printf '[mysqld]\ninnodb_max_merged_io = 64\n' >"$conf/90-local.cnf"
+printf '%s\n' '[mysqld]' 'innodb_max_merged_io = 64' innodb_readahead=both >"$conf/90-local.cnf"
 check "back: apt installs theirs for ours" \
 	apt -o Dpkg::Options::=--force-confold install mariadb-server mariadb-client \
 	mariadb-backup mariadb-plugin-provider-lz4
