@@ -340,6 +340,10 @@ def test_variables_that_cannot_be_changed_keep_ours_running(root):
     root('''
         theirs
         ours
+        mkdir -p /etc/systemd/system/mariadb.service.d
+        printf '[Service]\\nEnvironment="MYSQLD_OPTS=--a=1 --innodb-fast-recovery=0"\\n' \
+            >/etc/systemd/system/mariadb.service.d/own.conf
+        refused '--innodb-fast-recovery=0' back
         # from a file that is not found
         printf '#!/bin/sh\necho --innodb_readahead=both\n' >/usr/bin/my_print_defaults
         refused 'cannot be changed here' back

@@ -114,7 +114,7 @@ theirs() {
 ours() { apt install millrace-common && apt install millrace-server "$@"; }
 back() { apt -o Dpkg::Options::=--force-confold install mariadb-{server,client} "$@"; }
 in_force() { my_print_defaults --mysqld | grep -Fx -e "--$1" || fail "not in force: $1"; }
-says() { grep -F "$1" /tmp/said || fail "not said: $1"; }
+says() { grep -F -e "$1" /tmp/said || fail "not said: $1"; }
 # refused TEXT COMMAND...: the command fails and says so, and nothing was touched
 refused() {
     : >/log
