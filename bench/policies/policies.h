@@ -10,7 +10,9 @@ constexpr uint32_t NONE= ~0U;
 struct Policy
 {
   const uint32_t blocks;
-  uint64_t misses= 0, moves= 0, unused= 0, chances= 0, ghosts= 0, hits= 0;
+  /* pages read; pages moved in a list by a hit; pages that the evicting thread moved or passed;
+  hits that were counted; pages that were known when they came back */
+  uint64_t misses= 0, moves= 0, chances= 0, hits= 0, ghosts= 0;
 
   explicit Policy(uint32_t blocks) : blocks(blocks) {}
   virtual ~Policy() = default;
@@ -282,7 +284,6 @@ struct S3Fifo : Policy
       }
       place[page]= 0;
       out.add(page);
-      unused+= !count[page];
       return;
     }
     evict_main();
@@ -316,13 +317,28 @@ struct Midpoint : Policy
   uint32_t old= NONE, old_len= 0;
   const uint32_t ratio;
   uint32_t clock= 0;                    /* buf_pool.freed_page_clock */
+  /* buf_pool.LRU_scan_depth: blocks that the page cleaner keeps free; 0: evict when it is needed */
+  const uint32_t depth;
 
-  Midpoint(uint32_t blocks, size_t pages, uint32_t old_pct) :
+  Midpoint(uint32_t blocks, size_t pages, uint32_t ratio, uint32_t depth) :
     Policy(blocks), links(pages), cached(pages), is_old(pages),
-    ratio(std::min(std::max(old_pct * DIV / 100, 51U), DIV)) {}
+    ratio(std::min(std::max(ratio, 51U), DIV)), depth(depth) {}
 
-  virtual bool demote(uint32_t) { return true; }
-
+  /* Evicts a page, or moves some, as long as the limit of moves is not used up. */
+  virtual void evict(uint32_t &)
+  {
+    clock++;
+    remove(list.last);
+  }
+  void get_free()                       /* buf_LRU_get_free_block(), buf_flush_LRU_list_batch() */
+  {
+    const uint32_t min_len= std::min(blocks / 20 - 1, 256U);
+    if (depth && blocks - list.length < depth / 2)
+      for (uint32_t limit= depth * 4; list.length > min_len && blocks - list.length < depth;)
+        evict(limit);
+    for (uint32_t limit= 32; list.length == blocks;)
+      evict(limit);
+  }
   void adjust()                         /* buf_LRU_old_adjust_len() */
   {
     const uint32_t wanted= std::min(list.length * ratio / DIV,
@@ -330,8 +346,6 @@ struct Midpoint : Policy
     for (;;)
       if (old_len + TOLERANCE < wanted)
       {
-        if (!demote(links.prev[old]))
-          continue;
         old= links.prev[old];
         is_old[old]= true;
         old_len++;
@@ -400,18 +414,15 @@ struct Vanilla : Midpoint
   const uint32_t old_time;              /* innodb_old_blocks_time */
   std::vector<uint32_t> first, stamp;
 
-  Vanilla(uint32_t blocks, size_t pages, uint32_t old_pct, uint32_t old_time) :
-    Midpoint(blocks, pages, old_pct), old_time(old_time), first(pages), stamp(pages) {}
+  Vanilla(uint32_t blocks, size_t pages, uint32_t old_pct, uint32_t old_time, uint32_t depth) :
+    Midpoint(blocks, pages, old_pct * DIV / 100, depth), old_time(old_time), first(pages),
+    stamp(pages) {}
   void access(uint32_t page, bool created, uint32_t now, size_t) override
   {
     if (!cached[page])
     {
       misses+= !created;
-      if (list.length == blocks)
-      {
-        clock++;
-        remove(list.last);
-      }
+      get_free();
       stamp[page]= 0;
       add(page, !created);
       if (created)

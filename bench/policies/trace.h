@@ -1,7 +1,8 @@
-/* Traces of page accesses: what is read and written, and the ones that are made up.
+/* Traces of page accesses: reading and writing them, and making some up.
 
 A trace is a sequence of 64-bit words in the byte order of the machine: tablespace << 32 | page
-number, with CREATED where the page was made and not read.  END is the end of a transaction. */
+number.  CREATED is added where the page was made and not read, SCAN where the access is not one
+of a transaction, but of a scan beside them.  END is the end of a transaction. */
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -12,7 +13,7 @@ number, with CREATED where the page was made and not read.  END is the end of a 
 #include <vector>
 
 using Word= uint64_t;
-constexpr Word CREATED= Word{1} << 63;
+constexpr Word CREATED= Word{1} << 63, SCAN= Word{1} << 62;
 constexpr Word END= ~Word{0};
 
 struct Trace
@@ -70,8 +71,29 @@ public:
   }
 };
 
-/* Keys of 0..pages-1, one row each; a transaction is an access to root, branch and leaf. */
-inline void zipf(Trace &t, uint32_t pages, size_t transactions, double skew, uint32_t scan_every,
+/* Scans of a whole table beside transactions: one of so many pages begins every so many
+transactions, and reads so many pages after each transaction.  Each of 20 rows of a page is an
+access. */
+struct Scans
+{
+  uint32_t every= 0, pages= 0, step= 0;
+  uint32_t since= 0, page= NO_SCAN;
+  static constexpr uint32_t NO_SCAN= ~0U, SPACE= 1000, ROWS= 20;
+
+  void after(Trace &t)
+  {
+    if (!every)
+      return;
+    if (++since == every)
+      since= page= 0;
+    for (uint32_t i= 0; i < step && page < pages; i++, page++)
+      for (uint32_t row= 0; row < ROWS; row++)
+        t.words.push_back(SCAN | Word{SPACE} << 32 | page);
+  }
+};
+
+/* Keys of 0..pages-1, one in a page; a transaction is an access to root, branch and leaf. */
+inline void zipf(Trace &t, uint32_t pages, double skew, size_t transactions, Scans scans,
                  unsigned seed)
 {
   std::mt19937_64 random(seed);
@@ -83,29 +105,22 @@ inline void zipf(Trace &t, uint32_t pages, size_t transactions, double skew, uin
     t.access(1, 4 + key / 500);
     t.access(1, 10000 + key);
     t.end();
-    if (scan_every && i % scan_every == scan_every - 1)
-      /* of another table, as large; each row of a page is an access */
-      for (uint32_t page= 0; page < pages; page++)
-        for (int row= 0; row < 20; row++)
-          t.access(2, page);
+    scans.after(t);
   }
 }
 
-/* The same pages again and again, in order. */
+/* The same pages again and again, in order; a round is a transaction. */
 inline void loop(Trace &t, uint32_t pages, size_t rounds)
 {
-  for (size_t i= 0; i < rounds; i++)
-  {
+  for (size_t i= 0; i < rounds; i++, t.end())
     for (uint32_t page= 0; page < pages; page++)
       for (int row= 0; row < 3; row++)
         t.access(1, page);
-    t.end();
-  }
 }
 
 /* The page accesses that the five transactions of TPC-C make, as far as their order matters:
-which rows, how many of them in a page, what is read again soon, and what is inserted.  It is
-not a recording; see the manual for how it compares with one. */
+which rows, how many of them in a page, what is read again soon, what is inserted.  It is
+not a recording. */
 class Tpcc
 {
   enum Table : uint32_t { WAREHOUSE= 1, DISTRICT, CUSTOMER, CUSTOMER_NAME, HISTORY, NEW_ORDER,
@@ -124,6 +139,7 @@ class Tpcc
   Trace &t;
   std::mt19937_64 random;
   const uint32_t warehouses;
+  const bool uniform;                   /* not the skewed keys that TPC-C has */
   std::vector<District> districts;
   std::unordered_map<uint32_t, uint32_t> allocated;
   uint32_t history_rows= 0, history_page= 0, undo_page= 0, undo_rows= 0;
@@ -131,7 +147,7 @@ class Tpcc
 
   uint32_t below(uint32_t n) { return uint32_t(random() % n); }
   uint32_t nu(uint32_t a, uint32_t c, uint32_t n)
-  { static const bool flat= getenv("FLAT"); return flat ? below(n) : ((below(a + 1) | below(n)) + c) % n; }
+  { return uniform ? below(n) : ((below(a + 1) | below(n)) + c) % n; }
 
   void leaf(Table table, uint32_t page, int rows= 1)
   {
@@ -263,11 +279,11 @@ class Tpcc
     }
   }
 public:
-  Tpcc(Trace &t, uint32_t warehouses, unsigned seed) :
-    t(t), random(seed), warehouses(warehouses), districts(warehouses * 10),
+  Tpcc(Trace &t, uint32_t warehouses, bool uniform, unsigned seed) :
+    t(t), random(seed), warehouses(warehouses), uniform(uniform), districts(warehouses * 10),
     c_customer(below(1024)), c_item(below(8192)), c_name(below(256)) {}
 
-  void run(size_t transactions)
+  void run(size_t transactions, Scans scans)
   {
     for (uint32_t i= 0; i < warehouses * 10; i++)
       for (uint32_t order= 0; order < CUSTOMERS; order++)
@@ -291,6 +307,7 @@ public:
       else
         stock_level(w);
       t.end();
+      scans.after(t);
     }
   }
 };
