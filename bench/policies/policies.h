@@ -144,7 +144,7 @@ struct Clock : Policy
   }
 };
 
-/* Zhang and others, NSDI 2024: a queue that is never reordered; the hand moves to younger pages. */
+/* Zhang and others, NSDI 2024: a queue that is never reordered; the hand moves to the young. */
 struct Sieve : Policy
 {
   Links links;
@@ -317,7 +317,7 @@ struct Midpoint : Policy
   uint32_t old= NONE, old_len= 0;
   const uint32_t ratio;
   uint32_t clock= 0;                    /* buf_pool.freed_page_clock */
-  /* buf_pool.LRU_scan_depth: blocks that the page cleaner keeps free; 0: evict when it is needed */
+  /* buf_pool.LRU_scan_depth: blocks that the page cleaner keeps free; 0: evict when needed */
   const uint32_t depth;
 
   Midpoint(uint32_t blocks, size_t pages, uint32_t ratio, uint32_t depth) :
