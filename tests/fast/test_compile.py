@@ -58,6 +58,8 @@ def test_what_applies_compiles(maker, idle):
     alone = changed(result)
     assert (alone['header'], alone['moves'], alone['plugin']) == (2, 1, 1)
     assert alone['header+moves+plugin+generated'] == 3
+    assert [outcome['compiled'] for outcome in result['compiled']
+            if outcome['patches'] == ['moves']] == [1], 'the other object is vanilla\'s'
     source = maker.checkout.path / 'work/tiny/prove/mariadb-1.0.0'
     log = maker.checkout.path / 'work/tiny/prove/logs'
     assert 'p.cc' in (log / 'header+plugin+generated.log').read_text()
@@ -114,11 +116,12 @@ def test_a_pair_that_does_not_compile(maker):
 
 
 def test_a_plugin_that_cmake_refuses(maker):
-    maker.add('plugin', {**PLUGIN, 'plugin/p/CMakeLists.txt': lambda _: 'NO_SUCH_COMMAND()\n'})
+    maker.add('plugin', {**PLUGIN, 'plugin/p/CMakeLists.txt': lambda _: (
+        PLUGIN['plugin/p/CMakeLists.txt'](_).replace('ADD_DEPENDENCIES', 'NO_SUCH_COMMAND'))})
     status, text, _ = run(maker)
     assert status == 1 and 'cmake fails' in text and 'plugin/p/CMakeLists.txt' in text
     patch = maker.checkout.path / 'patches/tiny/plugin.patch'
-    patch.write_text(patch.read_text().replace('NO_SUCH_COMMAND()', 'ADD_LIBRARY(p STATIC p.cc)'))
+    patch.write_text(patch.read_text().replace('NO_SUCH_COMMAND', 'ADD_DEPENDENCIES'))
     status, text, result = run(maker)
     assert status == 0 and changed(result) == {'plugin': 1}, text
 

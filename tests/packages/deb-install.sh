@@ -31,6 +31,8 @@ base=$cache/$suite.tar
 archives=$cache/$suite.archives
 roots=()
 web=
+# what the command line of an exchange has to name
+meant=()
 
 # Mounts and processes of a root are in namespaces that end with their command.
 scratch=$(mktemp -d)
@@ -112,13 +114,14 @@ with_server() {
 	enter "$root" --alone sh -eu /tmp/script </dev/null
 }
 
-# install NAME...: our packages of these names
+# install NAME...: our packages of these names, the check of an exchange first and alone
 install() {
 	local name files=()
 	for name; do
 		files+=(/mnt/"$(cd "$dist" && echo "millrace-${name}"_*.deb)")
 	done
-	apt install "${files[@]}"
+	apt install /mnt/"$(cd "$dist" && echo millrace-common_*.deb)" &&
+		apt install "${files[@]}" "${meant[@]}"
 }
 
 # publish: a repository of the packages with a key of its own, beside the maintainer's; at $base.
@@ -314,6 +317,12 @@ apt install mariadb-server mariadb-backup mariadb-plugin-provider-lz4 ||
 theirs=$(enter "$root" dpkg-query -W -f '${Version}' mariadb-server)
 theirs_line=$(sed 's/^[0-9]*:\([0-9]*\.[0-9]*\).*/\1/' <<<"$theirs")
 echo "exchanged with: mariadb-server $theirs"
+release=${theirs#*:}
+release=${release%%[-+~]*}
+ours_release=$(cd "$dist" && echo millrace-common_*.deb)
+ours_release=${ours_release#*_}
+ours_release=${ours_release#*%3a}
+! dpkg --compare-versions "$release" gt "${ours_release%%[-+~]*}" || meant=(mariadb-server-)
 
 # the last group of the file is not the server's, so [mysqld] again
 printf '\n[mysqld]\nmax_connections = 77\n' >>"$conf/50-server.cnf"
@@ -370,6 +379,8 @@ theirs_again() {
 		is 0 "SELECT @@version_comment LIKE 'Millrace%'"
 		is 77 "SELECT @@max_connections"
 		is ours "SELECT b FROM d.t WHERE a = 2"
+		# no variable of ours, with loose_, is a beginning of one of theirs
+		is 56 "SELECT @@innodb_read_ahead_threshold"
 	EOF
 }
 
@@ -377,24 +388,26 @@ data_sums() {
 	(cd "$root/var/lib/mysql" && find . -type f -exec sha256sum {} + | sort)
 }
 refused() {
-	! install server client common && ! installed millrace-server &&
+	! install server client && ! installed millrace-server &&
 		grep "/var/lib/mysql is of MariaDB $theirs_line, this is MariaDB $line" "$scratch/apt.log" &&
 		cmp <(data_sums) "$scratch/data"
 }
 if dpkg --compare-versions "$line" lt "$theirs_line"; then
 	data_sums >"$scratch/data"
 	check "downgrade: ours is refused, with the reason, and the data are as they were" refused
-	# their provider, too, whose configuration stayed when apt took it away for ours:
-	# mariadb-server recommends it
-	check "downgrade: apt installs theirs again" \
-		apt -o Dpkg::Options::=--force-confold install mariadb-server mariadb-plugin-provider-lz4
+	check "downgrade: theirs was not removed" back
 	check "downgrade: the edited 50-server.cnf is as it was" kept
 	check "downgrade: data and settings are there" theirs_still
 	finish
 fi
 
+told() {
+	! install server client && installed mariadb-server && installed mariadb-backup &&
+		grep 'ours is millrace-backup' "$scratch/apt.log"
+}
+check "exchange: apt does not remove mariadb-backup without a word" told
 check "exchange: apt installs ours for theirs, noninteractively" \
-	install server client common backup
+	install server client backup
 check "exchange: ours for theirs, package by package" exchanged
 check "exchange: the edited 50-server.cnf is as it was" kept
 check "exchange: an unedited file is now ours" \
@@ -411,9 +424,19 @@ if [ "$line" != "$theirs_line" ]; then
 	finish
 fi
 
+stays() {
+	! apt install mariadb-client-core && installed millrace-server &&
+		grep 'apt would remove millrace-server' "$scratch/apt.log"
+}
+check "exchange: a package of theirs does not take the server away" stays
+
 # an edited file that changes with the package is dpkg's question then; see README.Debian
+printf '%s\n' '[mysqld]' 'innodb_max_merged_io = 64' innodb_readahead=both >"$conf/90-local.cnf"
 check "back: apt installs theirs for ours" \
-	apt -o Dpkg::Options::=--force-confold install mariadb-server
+	apt -o Dpkg::Options::=--force-confold install mariadb-server mariadb-client \
+	mariadb-backup mariadb-plugin-provider-lz4
+check "back: loose_ is before a variable of ours" \
+	grep -x 'loose_innodb_max_merged_io = 64' "$conf/90-local.cnf"
 check "back: theirs for ours" back
 check "back: the edited 50-server.cnf is as it was" kept
 check "back: data and settings are there" theirs_again
@@ -422,7 +445,7 @@ check "back: their unit is still enabled" enabled
 check "back: the edited 50-server.cnf is as it was" kept
 check "back: data and settings are still there" theirs_again
 
-check "again: apt installs ours for theirs" install server client common
+check "again: apt installs ours for theirs" install server client backup
 check "again: apt purges what is left of theirs" apt purge mariadb-server mariadb-client
 check "again: our unit is still enabled" enabled
 check "again: the edited 50-server.cnf is as it was" kept

@@ -5,10 +5,13 @@ writes the files that differ in the wanted state, with a new time, so that ninja
 what to compile; ccache has most of it from another time.  Warnings are kept beside the
 objects (keep-warnings), so those of a state are there whoever compiled what.  The
 compiler is called as the packages' build calls it, so what `make tarball` has compiled
-without a profile is in ccache for the proofs, and the other way round.
+without a profile is in ccache for the proofs, and the other way round.  Of a state, only the
+objects are compiled that it can change; vanilla's are, where any patch can change them.
 """
 import functools
 import hashlib
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -20,6 +23,7 @@ from millrace.errors import Failure
 from millrace.patches.diff import is_test
 from millrace.progress import ninja
 from millrace.prove.facts import digest
+from millrace.prove.reach import Includes
 from millrace.upstream import tarballs
 
 CONFIGURE = TOP / 'build/cmake/configure'
@@ -68,11 +72,13 @@ def added(warnings, vanilla):
 class BuildTree:
     """The source of a tree and its build directory.
 
-    `context` is the Context of the proofs, `vanilla` gives the vanilla state of any paths.
+    `context` is the Context of the proofs, `vanilla` gives the vanilla state of any paths,
+    `paths` are all that the patches of the tree touch.
     """
 
-    def __init__(self, context, facts, vanilla):
+    def __init__(self, context, facts, vanilla, paths):
         self.context, self.facts, self.vanilla = context, facts, vanilla
+        self.paths = {path for path in paths if not is_test(path)}
         self.environ = compiling(context)
         self.work, self.source = context.work, context.source
         self.builddir = self.source / 'builddir-prove'
@@ -171,10 +177,22 @@ class BuildTree:
         return subprocess.run(['ninja', '-C', self.builddir, '-t', *words], text=True,
                               capture_output=True, check=True).stdout
 
-    def objects(self):
-        """The objects that the whole build is made of."""
-        return [line for line in self._ask_ninja('inputs', 'all').splitlines()
-                if line.endswith('.o')]
+    @functools.cached_property
+    def includes(self):
+        """The Includes of vanilla."""
+        laid = self.laid.read_text().split('\n')[:-1] if self.laid.exists() else []
+        return Includes(self.source, {path: self.facts.content(content) if content else None
+                                      for path, content in self.vanilla({*laid,
+                                                                         *self.paths}).items()})
+
+    def objects(self, paths):
+        """The objects of the whole build that these paths can change."""
+        reach = self.includes.reach(paths)
+        built = set(self._ask_ninja('inputs', 'all').splitlines())
+        return [edge['output'] for edge in json.loads(self._ask_ninja('compdb'))
+                if edge['output'].endswith('.o') and edge['output'] in built
+                and os.path.relpath(os.path.join(edge['directory'], edge['file']),
+                                    self.builddir.resolve().parent) in reach]
 
     def kept_warnings(self, objects):
         """{object: its warnings}, of those that have any."""
@@ -192,15 +210,16 @@ class BuildTree:
         blocks = self._ask_ninja('deps').split('\n\n')
         return sum(not wanted.isdisjoint(block.split('\n')) for block in blocks)
 
-    def make(self, state, log, tell, link=False):
-        """Compiles all objects of a state, or links all too: lines that show a failure, or
-        None."""
+    def make(self, state, log, tell, paths=None):
+        """Compiles the objects of a state that these paths can change, or makes the whole build:
+        lines that show a failure, or None."""
         self.switch(state)
         log.unlink(missing_ok=True)
         if not self.configure(log):
             return ['cmake fails', *self._errors(log, 'CMake Error')]
         command = ['ninja', '-C', str(self.builddir), '-k0', f'-j{self.environ["JOBS"]}']
-        if not self._run(*command, *([] if link else self.objects()), log=log, tell=tell):
+        objects = [] if paths is None else self.objects(paths)
+        if (objects or paths is None) and not self._run(*command, *objects, log=log, tell=tell):
             return self._errors(log, 'error: ')
         return None
 
@@ -210,19 +229,21 @@ class BuildTree:
         return lines[:8] or [f'see {log}']
 
     def warnings(self, state, log, tell):
-        """Compiles a state: {'failed': lines}, or {'compiled': how many objects there are,
-        'changed': how many of them are made from files that are not vanilla's,
-        'warnings': {object: [warning]}}.
+        """Compiles the objects that a state can change, or those of vanilla that any patch can:
+        {'failed': lines}, or {'compiled': how many these are, 'changed': how many of them are
+        made from files that are not vanilla's, 'warnings': {object: [warning]}}.
         """
         different = {path: content for path, content in self.different(state).items()
                      if not is_test(path)}
-        key = digest('compile', self.context.sha256, toolchain(), different)
+        paths = set(different) or self.paths
+        key = digest('compile', self.context.sha256, toolchain(),
+                     different or [self.vanilla(self.paths), sorted(self.paths)])
         fact = self.facts.get(key)
         if fact is None:
-            failed = self.make(state, log, tell)
+            failed = self.make(state, log, tell, paths)
             if failed:
                 return {'failed': failed}       # not kept: the disk may have been full
-            objects = self.objects()
+            objects = self.objects(paths)
             fact = self.facts.learn(key, {'compiled': len(objects),
                                           'changed': self.made_from(different),
                                           'warnings': self.kept_warnings(objects)})

@@ -20,10 +20,10 @@ class DebugTree(BuildTree):
     """The source of a tree and a build directory for a debug server, as `build/server debug`
     configures it."""
 
-    def __init__(self, context, facts, vanilla):
+    def __init__(self, context, facts, vanilla, paths):
         context = context.at('prove-debug')
         (context.work / 'logs').mkdir(parents=True, exist_ok=True)
-        super().__init__(context, facts, vanilla)
+        super().__init__(context, facts, vanilla, paths)
         self.builddir = self.source / 'builddir-debug'
 
     def configure(self, log):

@@ -94,7 +94,7 @@ class Prepared:
 
     def debug_source(self):
         """The source and build directory of a debug server."""
-        return mutate.DebugTree(self.context, self.facts, self.source.vanilla)
+        return mutate.DebugTree(self.context, self.facts, self.source.vanilla, self.source.paths)
 
     def log(self, subset):
         """The log of a subset's compilation."""
@@ -146,7 +146,7 @@ def prepare(context, pinned, recorded):
     paths = {path for patch in patches.values() for path in patch.paths}
     return Prepared(context=context, facts=facts, needs=needs, patches=patches,
                     vanilla=vanilla(paths | set(options.LISTS)),
-                    source=BuildTree(context, facts, vanilla),
+                    source=BuildTree(context, facts, vanilla, paths),
                     pinned=pinned, recorded=recorded)
 
 

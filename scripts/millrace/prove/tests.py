@@ -30,7 +30,7 @@ def for_release(file):
 
 def run(build, state, tests, options, log, tell):
     """Builds a state and runs tests in it: (verdicts, or None; the lines that show a failure)."""
-    failed = build.make(state, log, tell, link=True)
+    failed = build.make(state, log, tell)
     if failed:
         return None, failed
     done = subprocess.run([TOP / 'scripts/mysql-test', *tests, *options],

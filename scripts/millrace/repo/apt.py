@@ -24,7 +24,16 @@ Priority: optional
 {maintainer}
 Description: key of the Millrace repository
  The OpenPGP key that signs the packages of Millrace, a distribution of
- MariaDB Server, for the Signed-By: of an apt source.
+ MariaDB Server, for the Signed-By: of an apt source.  Where another server is
+ installed, apt takes millrace-server only after millrace-common.
+'''
+HOOK = f'etc/apt/apt.conf.d/50{NAME}'
+# the check of an exchange, which is in millrace-common, has to be there before the exchange
+HOOK_TEXT = '''DPkg::Pre-Install-Pkgs { "\
+[ -e /usr/share/millrace/check-exchange ] || [ ! -e /usr/sbin/mariadbd ] \
+|| ! grep -q /millrace-server_ || { \
+echo 'millrace: first, for a check of this exchange:  apt install millrace-common' >&2; \
+false; }"; };
 '''
 COPYRIGHT = '''The public key is that of the maintainers of Millrace.
 Millrace's own files are under the GNU General Public License, version 2 only:
@@ -57,6 +66,9 @@ def keyring_package(key, version, place, work):
     (root / 'DEBIAN').mkdir()
     key.export(root / KEYRING)
     (root / KEYRING).chmod(0o644)
+    (root / HOOK).parent.mkdir(parents=True)
+    (root / HOOK).write_text(HOOK_TEXT, encoding='utf-8')
+    (root / 'DEBIAN/conffiles').write_text(f'/{HOOK}\n', encoding='utf-8')
     document = root / f'usr/share/doc/{NAME}/copyright'
     document.parent.mkdir(parents=True)
     document.write_text(COPYRIGHT, encoding='utf-8')
