@@ -7,6 +7,8 @@ struct Lazy : Midpoint
   static constexpr uint32_t HITS= 3;            /* buf_block_t::LRU_HITS */
   static constexpr uint32_t WHILE= 64;          /* BUF_LRU_LAZY_WHILE */
   static constexpr size_t N= 8;                 /* buf_LRU_ghosts_t::N */
+  static constexpr uint32_t MAX= 128;           /* BUF_LRU_CHANCES_MAX */
+  static constexpr uint32_t PER_EVICTION= 4;    /* BUF_LRU_CHANCES_PER_EVICTION */
 
   /* buf_LRU_ghosts_t */
   struct Hashes
@@ -51,6 +53,7 @@ struct Lazy : Midpoint
   const std::vector<Word> &ids;
   std::vector<Use> use;
   Hashes hashes;
+  uint32_t left= 0;                             /* buf_LRU_chances */
   const uint32_t pause, every;
 
   /* With time == 0, each hit counts; every: which ghost hits are added to the start; ghosts: how
@@ -61,12 +64,12 @@ struct Lazy : Midpoint
     pause(time ? blocks / WHILE : 0), every(every)
   { hashes.buckets.resize(size_t{blocks} * ghosts / 100 / N); }
 
-  void evict(uint32_t &limit) override
+  void evict() override
   {
     const uint32_t page= list.last;
-    if (limit && use[page].hits)                /* buf_LRU_second_chance() */
+    if (left && use[page].hits)                 /* buf_LRU_second_chance() */
     {
-      limit--;
+      left--;
       chances++;
       use[page].hits--;
       remove(page);
@@ -74,6 +77,7 @@ struct Lazy : Midpoint
       return;
     }
     clock++;
+    left= std::min(left + PER_EVICTION, MAX);
     hashes.add(ids[page]);
     remove(page);
   }

@@ -324,8 +324,8 @@ struct Midpoint : Policy
     Policy(blocks), links(pages), cached(pages), is_old(pages),
     ratio(std::min(std::max(ratio, 51U), DIV)), depth(depth) {}
 
-  /* Evicts a page, or moves some, as long as the limit of moves is not used up. */
-  virtual void evict(uint32_t &)
+  /* Evicts a page, or moves one. */
+  virtual void evict()
   {
     clock++;
     remove(list.last);
@@ -334,10 +334,10 @@ struct Midpoint : Policy
   {
     const uint32_t min_len= std::min(blocks / 20 - 1, 256U);
     if (depth && blocks - list.length < depth / 2)
-      for (uint32_t limit= depth * 4; list.length > min_len && blocks - list.length < depth;)
-        evict(limit);
-    for (uint32_t limit= 32; list.length == blocks;)
-      evict(limit);
+      while (list.length > min_len && blocks - list.length < depth)
+        evict();
+    while (list.length == blocks)
+      evict();
   }
   void adjust()                         /* buf_LRU_old_adjust_len() */
   {
