@@ -51,8 +51,7 @@ def test_a_mutation_that_a_test_sees(maker, tmp_path):
     assert status == 0, text
     assert 'the tests of right see 1 of 1 mutations' in text
     assert result['mutations'] == {'right': {'back': {
-        'breaks': 'the function returns 2', 'test': 'innodb.right', 'debug': False,
-        'wrong': None}}}
+        'breaks': 'the function returns 2', 'test': 'innodb.right', 'wrong': None}}}
     assert (verdict(maker, 'right'), verdict(maker, 'left')) == ('yes', 'not proven')
 
     idle = path_without(tmp_path / 'idle', 'patch', 'quilt', 'tar', 'ninja', 'ccache', 'perl')
@@ -103,29 +102,20 @@ def test_a_mutation_that_does_not_fit_is_told_in_seconds(maker, tmp_path):
         assert verdict(maker, 'right') == 'no'
 
 
-@pytest.mark.parametrize('line, test, debug', [
-    ('', 'shared 2', False),
-    ('debug = true\n', 'shared 2', True),
-    ('', 'shared 2\n--source include/have_debug.inc', True),
-], ids=['release', 'asked for', 'of its test'])
-def test_what_only_a_debug_server_sees(line, test, debug, maker):
+def test_what_only_a_debug_server_sees(maker):
     maker.add('checked', {'sql/main.cc': replace(
         '  printf(', '#ifndef NDEBUG\n  if (shared() < 1) return 1;\n#endif\n  printf(')},
-              test=test)
-    maker.checkout.write('tests/mutations/common/checked.toml', f'''[reversed]
+              test='shared 2')
+    maker.checkout.write('tests/mutations/common/checked.toml', '''[reversed]
 breaks = "there are two"
 test = "innodb.checked"
 file = "sql/main.cc"
 old = "shared() < 1"
 new = "shared() > 1"
-{line}''')
-    status, text, result = run(maker, '--mutations', '--patch', 'checked')
-    assert status == (not debug), text
-    assert result['mutations']['checked']['reversed']['debug'] is debug
-    assert verdict(maker, 'checked') == ('yes' if debug else 'no')
-    work = maker.checkout.path / 'work/tiny'
-    assert (work / 'prove-debug/mariadb-1.0.0/builddir-debug/server').exists() == debug
-    assert (work / 'prove/mariadb-1.0.0/builddir-prove/server').exists() != debug
+''')
+    status, text, _ = run(maker, '--mutations', '--patch', 'checked')
+    assert status == 0 and verdict(maker, 'checked') == 'yes', text
+    assert not (maker.checkout.path / 'work/tiny/prove/mariadb-1.0.0').exists()
 
 
 def test_a_tree_has_its_own(maker):

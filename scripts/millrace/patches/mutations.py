@@ -10,7 +10,6 @@ those of one, which go before others of the same name.  A mutation is a table:
     file = "a file of the patch"
     old = "the text to take out of the patched file, which has it once"
     new = "the text to put in its place"
-    debug = true    # optional: take a debug server, whose assertions see it
 """
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from millrace.patches.header import read_header
 from millrace.patches.patchfile import read
 
 MUTATIONS = TOP / 'tests/mutations'
+FIELDS = ('breaks', 'test', 'file', 'old', 'new')
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,6 @@ class Mutation:
     file: str
     old: str
     new: str
-    debug: bool
     source: Path
 
     @property
@@ -60,12 +59,10 @@ def _read(file):
                                       file=label)) from None
     made = []
     for name, table in tables.items():
-        fields = {'breaks': str, 'test': str, 'file': str, 'old': str, 'new': str, 'debug': bool}
-        given = {'debug': False, **table} if isinstance(table, dict) else {}
-        if {key: type(value) for key, value in given.items()} != fields:
+        given = table if isinstance(table, dict) else {}
+        if {key: type(value) for key, value in given.items()} != dict.fromkeys(FIELDS, str):
             raise FaultyFile(label, Fault(f'[{name}] does not have these fields and no other: '
-                                          'breaks, test, file, old, new, and debug where it is '
-                                          'true', 'see docs/prove.md', file=label))
+                                          f'{", ".join(FIELDS)}', 'see docs/prove.md', file=label))
         made.append(Mutation(name=name, **given, source=file))
     return made
 

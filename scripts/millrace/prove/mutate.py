@@ -1,8 +1,8 @@
 """Proof that the tests of a patch can fail: a part of it is broken on purpose, and they do.
 
-A mutation is one edit of the source with the whole series.  It is compiled in a build directory
-that only the proofs use, ninja compiles just what the edit changes, and the test that the mutation
-names must fail there, as it must pass without it.
+A mutation is one edit of the source with the whole series.  It is compiled into a debug server,
+which runs every test, in a build directory that only the proofs use; ninja compiles just what the
+edit changes.  The test that the mutation names must fail there, as it must pass without it.
 """
 from millrace import TOP
 from millrace.errors import Fault
@@ -54,11 +54,6 @@ def mutate(facts, state, mutation):
                  file=str(mutation.place))
 
 
-def needs_debug(patch, mutation):
-    """Whether a mutation of a patch is for a debug server."""
-    return mutation.debug or mutation.test not in tests.for_release(patch.file)
-
-
 def stale(facts, state, tree, patches):
     """{patch: the Faults of mutations that do not fit the source with the series}."""
     made = {name: [mutate(facts, state, mutation) for mutation in mutations.load(tree, name)]
@@ -70,8 +65,7 @@ def stale(facts, state, tree, patches):
 def _verdict(build, state, names, options, log, tell):
     """Runs tests in a state: {test: 'pass', 'fail', 'skipped' or None}; or lines that show why
     there is no server."""
-    key = digest('mutation', build.context.sha256, toolchain(), type(build).__name__, names,
-                 build.different(state))
+    key = digest('mutation', build.context.sha256, toolchain(), names, build.different(state))
     fact = build.facts.get(key)
     if fact is None:
         found, failed = tests.run(build, state, names, options, log, tell)
@@ -87,8 +81,8 @@ def _verdict(build, state, names, options, log, tell):
 def check_mutations(build, patch, state, chosen, logs, tell=lambda done, of: None):
     """Runs the tests of mutations: [(Mutation, None, or what is wrong)].
 
-    `build` is a BuildTree of the kind that all of them need, `patch` theirs, `state` the one
-    with the series, which all of them fit, `logs` a directory."""
+    `build` is a DebugTree, `patch` theirs, `state` the one with the series, which all of them
+    fit, `logs` a directory."""
     unbroken = {}
     for name in dict.fromkeys(mutation.test for mutation in chosen):
         log = logs / f'{patch.name}.unbroken.{name}.log'

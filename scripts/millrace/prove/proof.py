@@ -348,19 +348,15 @@ def run_mutations(prepared, applied, report, only):
     state = applied.state(tuple(prepared.needs))
     if state is None:
         return
+    build = prepared.debug_source()
     for name, of in chosen_mutations(prepared, only).items():
         if report.verdicts[name].get('mutations') == 'no':
             continue                    # one of them does not fit
-        patch, outcomes = prepared.patches[name], []
-        for debug in (False, True):
-            chosen = [each for each in of if mutate.needs_debug(patch, each) == debug]
-            if chosen:
-                build = prepared.debug_source() if debug else prepared.source
-                build.prepare(report.say)
-                bar = Progress(f'{report.tree}: builds for the mutations of {name}')
-                outcomes += mutate.check_mutations(build, patch, state, chosen,
-                                                   build.work / 'logs', bar)
-                bar.clear()
+        build.prepare(report.say)
+        bar = Progress(f'{report.tree}: builds for the mutations of {name}')
+        outcomes = mutate.check_mutations(build, prepared.patches[name], state, of,
+                                          build.work / 'logs', bar)
+        bar.clear()
         wrong = [(mutation, text) for mutation, text in outcomes if text]
         for mutation, text in wrong:
             report.fault(f'{name}, mutation {mutation.name}: {text}', [mutation.breaks],
@@ -369,8 +365,7 @@ def run_mutations(prepared, applied, report, only):
         report.say(f'the tests of {name} see {len(outcomes) - len(wrong)} of {len(outcomes)} '
                    'mutations')
         report.result['mutations'][name] = {
-            mutation.name: {'breaks': mutation.breaks, 'test': mutation.test,
-                            'debug': mutate.needs_debug(patch, mutation), 'wrong': text}
+            mutation.name: {'breaks': mutation.breaks, 'test': mutation.test, 'wrong': text}
             for mutation, text in outcomes}
         keep(prepared, report)
 
