@@ -26,7 +26,7 @@ LEFT = ('*.orig', '*.rej', '*.reject', '*.pyc', '*~', '.*', 'tags', 'TAGS', 'csc
         'compile_commands.json')
 # files that a build of the Debian packages leaves in debian/
 LEFT_IN_DEBIAN = (*LEFT, 'files', '*.substvars', '*.debhelper', '*.debhelper.log',
-                  'debhelper-build-stamp', '*.keep-conffiles', 'autoreconf.*')
+                  'debhelper-build-stamp', '*.keep', '*.give-back', 'autoreconf.*')
 MANY = 1000
 
 
