@@ -5,6 +5,7 @@ A screen is chosen by rule, never by figure: chosen() takes one set for each sui
 case_summary() counts all its cases and names the slowest of them.
 """
 import collections
+import itertools
 import json
 
 from millrace import TOP
@@ -155,12 +156,16 @@ def by_itself(patch, results):
 
 
 def proofs(tree, results):
-    """The table of a tree's patches: what is proven of each, and how it measures by itself."""
+    """The table of a tree's patches: what is proven of each, and how it measures by itself.
+
+    Patches that follow one another with the same cells share a row."""
     proven = verdicts(tree)
     columns = list(next(iter(proven.values()), {}))
+    rows = [(name, [*(of[column] for column in columns), by_itself(name, results)])
+            for name, of in proven.items()]
     return table(['patch', *columns, 'by itself'],
-                 [[name, *(of[column] for column in columns), by_itself(name, results)]
-                  for name, of in proven.items()])
+                 [[', '.join(name for name, _ in alike), *cells]
+                  for cells, alike in itertools.groupby(rows, key=lambda row: row[1])])
 
 
 def suite_runs(tree):
@@ -205,7 +210,8 @@ def hostile_row(tree):
     count = collections.Counter(one['verdict'] for one in scenarios.values())
     worse = [f'**{name}**' for name, one in scenarios.items() if one['verdict'] == WORSE]
     commits = ', '.join(sorted({one['commit'][:8] for one in scenarios.values()}))
-    beside = ', '.join(sorted({one['builds']['vanilla'] for one in scenarios.values()}))
+    beside = ', '.join(sorted({one['builds']['vanilla'] for one in scenarios.values()
+                               if one['verdict'] != NOT_HERE}))
     return [[f'hostile: series of {commits} beside {beside}', 'own choice',
              dates(scenarios.values()), str(len(scenarios) - count[WORSE] - count[NOT_HERE]),
              str(count[NOT_HERE]), '; '.join(worse) or 'none']]
