@@ -113,10 +113,13 @@ class BuildTree:
             self.laid.unlink(missing_ok=True)
             part.rename(self.source)
 
+    def _laid(self):
+        """The paths that were ever written."""
+        return set(self.laid.read_text().split('\n')[:-1]) if self.laid.exists() else set()
+
     def switch(self, state):
         """Brings the source into a state: vanilla but for the paths in it."""
-        laid = set(self.laid.read_text().split('\n')[:-1]) if self.laid.exists() else set()
-        laid |= set(state)
+        laid = self._laid() | set(state)
         note = self.laid.with_suffix('.part')
         note.write_text(''.join(f'{path}\n' for path in sorted(laid)))
         note.replace(self.laid)
@@ -180,19 +183,18 @@ class BuildTree:
     @functools.cached_property
     def includes(self):
         """The Includes of vanilla."""
-        laid = self.laid.read_text().split('\n')[:-1] if self.laid.exists() else []
+        vanilla = self.vanilla(self._laid() | self.paths)
         return Includes(self.source, {path: self.facts.content(content) if content else None
-                                      for path, content in self.vanilla({*laid,
-                                                                         *self.paths}).items()})
+                                      for path, content in vanilla.items()})
 
     def objects(self, paths):
         """The objects of the whole build that these paths can change."""
-        reach = self.includes.reach(paths)
+        reach, source = self.includes.reach(paths), self.source.resolve()
         built = set(self._ask_ninja('inputs', 'all').splitlines())
         return [edge['output'] for edge in json.loads(self._ask_ninja('compdb'))
                 if edge['output'].endswith('.o') and edge['output'] in built
                 and os.path.relpath(os.path.join(edge['directory'], edge['file']),
-                                    self.builddir.resolve().parent) in reach]
+                                    source) in reach]
 
     def kept_warnings(self, objects):
         """{object: its warnings}, of those that have any."""
@@ -236,8 +238,7 @@ class BuildTree:
         different = {path: content for path, content in self.different(state).items()
                      if not is_test(path)}
         paths = set(different) or self.paths
-        key = digest('compile', self.context.sha256, toolchain(),
-                     different or [self.vanilla(self.paths), sorted(self.paths)])
+        key = digest('compile', self.context.sha256, toolchain(), different or sorted(paths))
         fact = self.facts.get(key)
         if fact is None:
             failed = self.make(state, log, tell, paths)
