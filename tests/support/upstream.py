@@ -9,6 +9,8 @@ import subprocess
 import tarfile
 import threading
 
+from millrace.patches import series
+
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     """Serves a directory and says nothing."""
@@ -35,6 +37,9 @@ class Upstream:
             if other.is_dir() and other.name != tree:
                 shutil.rmtree(other)
                 shutil.rmtree(checkout.path / 'patches' / other.name)
+        names = [name for name in series.listed(checkout.path / 'series')
+                 if (checkout.path / 'patches' / tree / f'{name}.patch').exists()]
+        checkout.write('series', ''.join(f'{name}\n' for name in names))
         checkout.write('trees/default', f'{tree}\n')
         self.gpg = ['gpg', '--homedir', path / 'gnupg', '--batch', '--quiet',
                     '--pinentry-mode', 'loopback', '--passphrase', '']
