@@ -23,6 +23,7 @@ INPUTS = {'debian/control': {'source-deb', 'deb'}, 'rpm/millrace.spec.in': {'sou
           'trees/upstream.asc': {'source-deb', 'deb'}, 'build/deb': {'deb'},
           'build/cmake/layout-rpm.cmake': {'source-rpm', 'rpm'},
           'build/lib/tarball/README': {'tarball'},
+          'build/cmake/portable.cmake': {'rpm', 'tarball'},
           'build/lib/components': {'source-rpm', 'rpm', 'tarball'},
           'build/compiler/cached': {'deb', 'rpm', 'tarball'},
           **dict.fromkeys(('build/cmake/server.cmake', 'build/cmake/configure',
