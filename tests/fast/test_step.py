@@ -27,6 +27,7 @@ INPUTS = {'debian/control': {'source-deb', 'deb'}, 'rpm/millrace.spec.in': {'sou
           'build/compiler/cached': {'deb', 'rpm', 'tarball'},
           **dict.fromkeys(('build/cmake/server.cmake', 'build/cmake/configure',
                            'build/compiler/profiled', 'build/compiler/with-profile',
+                           'build/lib/wsrep-environment',
                            'trees/tiny/profile-gcc12.tar.xz', 'trees/tiny/pin.conf',
                            'patches/tiny/one.patch'),
                           {'source-deb', 'deb', 'source-rpm', 'rpm', 'tarball'}),
