@@ -14,8 +14,9 @@ FILLED = {'bindir': '/usr/bin', 'sbindir': '/usr/sbin', 'INSTALL_RUNDATADIR': '/
 @pytest.fixture
 def root(touched, tmp_path):
     """The files, installed."""
-    for source, target in (('support-files/mariadb.service.in', 'lib/systemd/system/mariadb.service'),
-                           ('scripts/galera_new_cluster.sh', 'usr/bin/galera_new_cluster')):
+    for source, target in (
+            ('support-files/mariadb.service.in', 'lib/systemd/system/mariadb.service'),
+            ('scripts/galera_new_cluster.sh', 'usr/bin/galera_new_cluster')):
         text = re.sub('@(.*?)@', lambda match: FILLED.get(match[1], ''),
                       (touched / source).read_text())
         (tmp_path / target).parent.mkdir(parents=True)
