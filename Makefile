@@ -4,7 +4,7 @@
 # its command line: "$$NAME" is a word to the shell, $(NAME) would be part of the script.
 
 TREE ?= $(file < trees/default)
-export TREE VERSION SHA256 TARBALL PROFILE
+export TREE VERSION SHA256 TARBALL PROFILE UPSTREAM
 ifdef PATCHES
 export PATCHES
 endif
@@ -99,6 +99,7 @@ help:                   ## print this list
 	@echo '  PROFILE=none         build without the profile of the tree, into dist/<tree>+plain/'
 	@echo '  VERSION= SHA256=     another upstream release of the tree, and the hash of its tarball'
 	@echo '  TARBALL=             a tarball already at hand, with its .asc beside it'
+	@echo '  UPSTREAM=            URL of a mirror of upstream'"'"'s archive, which is asked first'
 	@echo '  TESTS=1              prove: run each patch'"'"'s tests, too; TESTS=missing: only what'
 	@echo '                       the committed record lacks; TESTS=mutations: broken patches'
 	@echo '  KEY= BASE=           repo: fingerprint of the key that signs, URL that it will have'

@@ -87,8 +87,17 @@ class Shop:
         self.environment = {'GNUPGHOME': str(market.home), 'TREE': None}
         self.base, self.server = market.base, market.server
         self.dist.mkdir()
+        self.publisher('A Person <a@example.org>', 'https://example.org/millrace')
         (market.place / 'repo').unlink(missing_ok=True)
         (market.place / 'repo').symlink_to(self.repo)
+
+    def publisher(self, maintainer, homepage):
+        """Writes who publishes into debian/control."""
+        control = self.checkout.path / 'debian/control'
+        text = re.sub('^Maintainer: .*', f'Maintainer: {maintainer}', control.read_text(),
+                      flags=re.MULTILINE)
+        control.write_text(re.sub('^Homepage: .*', f'Homepage: {homepage}', text,
+                                  flags=re.MULTILINE))
 
     def finish(self, tree='10.11', version='10.11.18', **facts):
         """Makes packages."""
@@ -181,6 +190,37 @@ def test_apt_takes_both_channels_and_the_way_back(shop, apt):
     # the index of stable that was there before the promotion is still to be had by its hash
     assert len(list((shop.repo / 'apt/dists/bookworm/10.11/binary-amd64/by-hash/SHA256')
                     .iterdir())) > 3
+
+
+def test_it_says_which_holes_a_revision_leaves_open(shop):
+    shop.finish(rpm=False)
+    line = '10.11.18-1 of tree 10.11 is behind upstream: 10.11.19 closes CVE-2026-47023, '
+    assert line in shop.publish() and line in shop.promote()
+
+
+def test_unattended_upgrades_are_for_who_copies_a_line(shop, apt):
+    """The pattern is that of the stable suite, as apt knows it, and of no other."""
+    shop.begin(stable=True, content='content 1')
+    apt.add(shop.repo, 'millrace-10.11-bookworm.sources',
+            'millrace-10.11-bookworm-testing.sources')
+    assert apt('update'), apt.text
+    text = (TOP / 'docs/operate.md').read_text()
+    source, target = re.search('^    cp (.*) (.*)$', text, re.MULTILINE).groups()
+    assert source.rpartition('/')[2] not in os.listdir(f'{apt.root}{target}')
+    # besides this machine's own
+    assert apt.run('env', f'APT_CONFIG={apt.root}{source}', 'apt-config', 'dump',
+                   '--format=%v%n', 'Unattended-Upgrade::Origins-Pattern'), apt.text
+    [pattern] = [line for line in apt.text.splitlines() if 'Millrace' in line]
+    wanted = dict(word.split('=') for word in
+                  pattern.replace('${distro_codename}', 'bookworm').split(','))
+    assert apt('policy'), apt.text
+    suites = [dict(word.split('=') for word in line.split(','))
+              for line in re.findall('release (.*o=Millrace.*)', apt.text)]
+    letters = {'origin': 'o', 'codename': 'n'}
+    matched = {suite['n'] for suite in suites
+               if all(suite[letters[key]] == value for key, value in wanted.items())}
+    assert {suite['n'] for suite in suites} == {'bookworm', 'bookworm-testing'}
+    assert matched == {'bookworm'}
 
 
 def test_apt_asks_for_indices_by_hash(shop, apt):
@@ -385,6 +425,22 @@ def no_release(shop):
     conf.write_text(conf.read_text().replace('DEBIAN_RELEASE', 'DEBIAN_RELAESE'))
 
 
+def no_publisher(shop):
+    shop.finish()
+    shop.publisher('A Person <a@localhost.invalid>', 'https://example.org/')
+
+
+def no_homepage(shop):
+    shop.finish()
+    shop.publisher('A Person <a@example.org>', 'https://millrace.invalid/')
+
+
+def security(shop, old, new):
+    shop.finish()
+    file = shop.checkout.path / 'trees/10.11/security.toml'
+    file.write_text(re.sub(old, new, file.read_text(), count=1, flags=re.MULTILINE))
+
+
 def changed_since(shop):
     shop.begin()
     next(shop.repo.glob('rpm/**/*.src.rpm')).write_text('changed')
@@ -421,6 +477,16 @@ FAULTS = {
                        'DIST=trixie'),
     'no Debian': (no_release, ALL, 'trees/10.11/pin.conf names no DEBIAN_RELEASE', 'add it'),
     'no such Debian': (Shop.finish, [*ALL, '--debian', '../..'], 'DIST=../..', 'DIST=bookworm'),
+    'nobody': (no_publisher, ALL, 'Maintainer: A Person <a@localhost.invalid> is a placeholder',
+               'write yours, then make'),
+    'no homepage': (no_homepage, ALL, 'Homepage: https://millrace.invalid/ is a', 'write yours'),
+    'packages of nobody': (
+        lambda shop: shop.finish(maintainer='A Person <a@localhost.invalid>'), ALL,
+        'was built with the placeholder Maintainer', 'make TREE=10.11'),
+    'unknown fixes': (lambda shop: security(shop, r'10\.11\.18"', '10.11.14"'), ALL,
+                      'trees/10.11/security.toml does not know 10.11.18', 'make upstream-watch'),
+    'fixes of before': (lambda shop: security(shop, '^checked.*', 'checked = 2020-01-01'), ALL,
+                        'trees/10.11/security.toml was checked on 2020-01-01', 'set `checked`'),
     'changed since': (changed_since, ALL, 'not the one that was signed', 'bring repo/ back'),
     'sums of somebody': (sums_of_somebody, ALL, 'not signed by a key of yours', 'bring repo/ '),
     'nothing to promote from': (Shop.finish, ['--promote', '', '10.11'], 'no repository',

@@ -7,7 +7,7 @@ CONTROL = '''Package: millrace-{name}
 Source: millrace
 Version: 1:{version}-{revision}
 Architecture: {architecture}
-Maintainer: A Person <a@example.org>
+Maintainer: {maintainer}
 Depends: {depends}
 Description: stands for the real one
  {content}
@@ -104,10 +104,12 @@ def _rpm(dist, work, facts):
         file.rename(dist / file.name)
 
 
-def finish(dist, work, version, revision=1, content='content', depends='', rpm=True):
+def finish(dist, work, version, revision=1, content='content', depends='', rpm=True,
+           maintainer='A Person <a@example.org>'):
     """Makes the packages of a revision in dist/, in the place of those that are there; with
     other `content` other bytes; `depends`: a package that the server's needs, too."""
-    facts = {'version': version, 'revision': revision, 'content': content, 'depends': depends}
+    facts = {'version': version, 'revision': revision, 'content': content, 'depends': depends,
+             'maintainer': maintainer}
     work.mkdir()
     dist.mkdir(parents=True, exist_ok=True)
     for file in dist.iterdir():

@@ -22,14 +22,14 @@ import dataclasses
 import os
 import re
 
-from millrace import TOP
+from millrace import TOP, publisher
 from millrace.command import parser, run_command, say
 from millrace.errors import Failure
 from millrace.repo import apt, finished, place, releases, yum
 from millrace.repo.key import Key
 from millrace.repo.sums import Sums
 from millrace.repo.tools import copy, link
-from millrace.upstream import pins
+from millrace.upstream import pins, security
 
 LABEL = place.HERE.relative_to(TOP)
 
@@ -71,6 +71,12 @@ def remember(plan, before):
             plan.before[release.tree, name] = place.HERE / release.places(name)[0]
 
 
+def say_state(release):
+    """Says which security fixes of upstream's a release lacks."""
+    for line in security.closed(release.tree, release.version):
+        say('repo', f'{release} is behind upstream: {line}')
+
+
 def take_in(plan, known, tree, debian):
     """The releases of the repository with the packages of a tree.  Raises Failure."""
     found, files = finished.read(tree, debian)
@@ -84,8 +90,11 @@ def take_in(plan, known, tree, debian):
     old = next((release for release in known
                 if (release.tree, release.revision) == (tree, found.revision)), None)
     if old is None:
+        for fault in security.faults(tree, found.version):
+            raise Failure(f'{fault.file} {fault.what}', fault.mend)
         say('repo', f'{found}{" for " if found.debian else ""}{found.debian}: {len(files)} files, '
             'into testing')
+        say_state(found)
         return (*known, found)
     if found.debian and old.debian and old.debian != found.debian:
         raise Failure(f'{found} is in the repository for {old.debian}', raise_it)
@@ -120,6 +129,7 @@ def promote(known, tree, revision):
                       'it has ' + (' '.join(release.revision for release in there) or 'none'),
                       f'make repo TREE={tree}')
     say('repo', f'{chosen[-1]} is stable')
+    say_state(chosen[-1])
     return tuple(dataclasses.replace(release, channel='stable') if release is chosen[-1]
                  else release for release in known)
 
@@ -176,6 +186,7 @@ def main(argv):
             for tree in chosen.trees or [pins.default_tree()]:
                 known = promote(known, tree, chosen.promote)
         else:
+            publisher.check()
             for tree in wanted_trees(chosen.trees):
                 known = take_in(plan, known, tree, finished.debian_release(tree, chosen.debian))
         contents = releases.Contents(key.fingerprint, apt.keyring_version(key, before), base,

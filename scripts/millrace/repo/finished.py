@@ -3,7 +3,7 @@ import functools
 import re
 import subprocess
 
-from millrace import TOP
+from millrace import TOP, publisher
 from millrace.command import environment
 from millrace.errors import Failure
 from millrace.repo.releases import Release, kind_of
@@ -50,8 +50,8 @@ def _listed(dist):
 def _fields(file):
     """{field: value} of a .deb or .dsc."""
     text = file.read_text(encoding='utf-8') if file.suffix == '.dsc' \
-        else tool('dpkg-deb', '--field', file, 'Version', 'Depends')
-    return dict(re.findall(r'^(Version|Depends): (.*)', text, re.MULTILINE))
+        else tool('dpkg-deb', '--field', file, 'Version', 'Depends', 'Maintainer')
+    return dict(re.findall(r'^(Version|Depends|Maintainer): (.*)', text, re.MULTILINE))
 
 
 def _revision(file):
@@ -74,6 +74,14 @@ def _check_linked(file, debian):
                           f'build it on {debian}, or publish it for {built_on}: DIST={built_on}')
 
 
+def _check_maintainer(file, tree):
+    """Raises Failure where a .deb names nobody who can be reached."""
+    maintainer = _fields(file)['Maintainer']
+    if publisher.is_placeholder(maintainer):
+        raise Failure(f'{file.name} was built with the placeholder Maintainer: {maintainer}',
+                      f'debian/control has yours now: make TREE={tree}')
+
+
 def read(tree, debian):
     """The packages of a tree, as a Release in testing, and {name: file}.  Raises Failure."""
     dist = directory(tree)
@@ -84,6 +92,7 @@ def read(tree, debian):
             revisions.setdefault(revision, file.name)
         if file.suffix == '.deb':
             _check_linked(file, debian)
+            _check_maintainer(file, tree)
     if len(revisions) != 1:
         raise Failure(f'{dist.relative_to(TOP)} has packages of {len(revisions)} revisions',
                       *(f'{revision}: {name}' for revision, name in revisions.items()),

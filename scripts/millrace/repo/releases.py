@@ -25,6 +25,11 @@ class Release:
         return f'{self.revision} of tree {self.tree}'
 
     @property
+    def version(self):
+        """The release of upstream."""
+        return self.revision.partition('-')[0]
+
+    @property
     def channels(self):
         """The channels that it is in."""
         return CHANNELS[:CHANNELS.index(self.channel) + 1]
