@@ -78,7 +78,7 @@ def goal(page, link):
     path = os.path.normpath(os.path.join(os.path.dirname(page), link))
     if (BESIDE / path / 'index.html').exists():
         return f'{path}/index.html'
-    return f'{path}/README.md' if (TOP / path).is_dir() else path
+    return os.path.normpath(f'{path}/README.md') if (TOP / path).is_dir() else path
 
 
 def linked(pages):

@@ -13,7 +13,7 @@ from millrace import TOP
 from millrace.patches import series
 from millrace_bench.report import pages as drawn_pages
 from millrace_bench.report import sets
-from pages.browser import Browser
+from pages.browser import FRAME, Browser
 from pages.test_pages import SIZES, look
 from support.checkout import Checkout
 from support.finished import finish
@@ -155,7 +155,7 @@ def test_a_page_follows_the_machine_into_the_dark(browser, published):
     browser.open(f'{published.base}/index.html', 1280, 'light')
     browser.ask('Emulation.setEmulatedMedia',
                 features=[{'name': 'prefers-color-scheme', 'value': 'dark'}])
-    assert browser.evaluate('document.body.dataset.mdColorScheme') == 'slate'
+    assert browser.evaluate(f'{FRAME}.then(() => document.body.dataset.mdColorScheme)') == 'slate'
 
 
 def test_every_link_leads_somewhere(published):
