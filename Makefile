@@ -32,7 +32,7 @@ rpm: setup              ## the RPM packages and their source package
 	$(LOCKED) build/road source-rpm rpm checksums
 tarball: setup          ## the binary tarball
 	$(LOCKED) build/road tarball checksums
-repo: setup-repo        ## signed apt and yum repositories of dist/*/, in dist/repo/: KEY= BASE=
+repo: setup-repo        ## signed apt and yum repositories, and the site, in dist/repo/: KEY= BASE=
 	@scripts/repo --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") $(NAMED)
 promote: setup-repo     ## a revision of the repository from testing into stable: REVISION=
 	@scripts/repo --promote "$$REVISION" --key "$$KEY" --base "$$BASE" "$$TREE"

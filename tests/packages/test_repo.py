@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -669,21 +670,21 @@ def test_the_lines_for_users(shop, apt, tmp_path):
     shop.begin(stable=True, content='content 1')
     shop.finish('11.8', '11.8.6', rpm=False)
     shop.publish()
-    text = (TOP / 'README.md').read_text()
-    lines = re.findall(r'^    (?=curl|apt )(.*)$', text[text.index('## Install'):], re.MULTILINE)
-    named = re.findall(r'\$BASE/(\S+)', '\n'.join(lines))
-    assert len(named) == 2
-    for path in (*named, *(f'apt/{name}' for name in re.findall(r'`(\S+\.sources)`', text))):
+    blocks = [textwrap.dedent(block) for block in re.findall(
+        r'(?<=\n\n)((?:    .*\n)+)', (TOP / 'docs/install.md').read_text(encoding='utf-8'))]
+    named = re.findall(r'\$BASE/(\S+)', '\n'.join(blocks))
+    assert len(named) == 9
+    for path in named:
         assert (shop.repo / path).exists(), path
-    page = (TOP / 'docs/operate.md').read_text()
-    tarball = page[page.index('## Run the tarball'):].split('\n\n')[1]
+    [tarball] = [block for block in blocks if 'gpgv' in block]
     assert '/etc' not in tarball
     done = subprocess.run(['bash', '-euc', tarball], cwd=tmp_path, check=False, text=True,
                           capture_output=True,
                           env={**os.environ, 'BASE': shop.base, 'no_proxy': '127.0.0.1'})
     assert done.returncode == 0 and '.tar.zst: OK' in done.stdout, done.stderr
-    [repo] = re.findall(r'\$BASE/(\S+\.repo)', page)
-    assert (shop.repo / repo).exists()
-    apt.add(shop.repo, 'millrace-10.11-bookworm.sources')
-    assert apt('update') and apt.fetch(re.search('apt install (millrace-server)$', lines[2])[1]), \
-        apt.text
+    bookworm, trixie = (block for block in blocks if '.sources' in block)
+    assert trixie == bookworm.replace('10.11-bookworm', '11.8-trixie')
+    apt.add(shop.repo, re.search(r'\S+\.sources$', bookworm, re.MULTILINE)[0].split('/')[-1])
+    assert apt('update'), apt.text
+    for package in re.findall('apt install (millrace-[a-z]+)', bookworm):
+        assert apt.fetch(package), apt.text

@@ -10,6 +10,7 @@ into `stable` instead: the same bytes.  dist/repo/ is static files:
     apt/                   suites bookworm, bookworm-testing...; a component a tree; .sources
     rpm/                   a repository a tree and channel; .repo
     tarballs/              with their SHA256SUMS, signed
+    index.html, docs/...   the site
     millrace-archive-keyring.gpg, .asc      the public key
     releases.json          what is in it
     SHA256SUMS             of all of it, signed
@@ -25,7 +26,7 @@ import re
 from millrace import TOP, publisher
 from millrace.command import parser, run_command, say
 from millrace.errors import Failure
-from millrace.repo import apt, finished, place, releases, yum
+from millrace.repo import apt, finished, place, releases, site, yum
 from millrace.repo.key import Key
 from millrace.repo.sums import Sums
 from millrace.repo.tools import copy, link
@@ -105,6 +106,7 @@ def take_in(plan, known, tree, debian):
         raise Failure(f'{found} is stable, and {added[0]} was never in testing', raise_it)
     say('repo', f'{found}: {len(added)} more files')
     both = dataclasses.replace(old, debian=found.debian or old.debian,
+                               date=found.date or old.date,
                                files=tuple(sorted({*old.files, *found.files})))
     return tuple(both if release is old else release for release in known)
 
@@ -152,6 +154,7 @@ def make(plan, contents, key, sums):
     key.export(public / f'{apt.NAME}.gpg')
     key.export(public / f'{apt.NAME}.asc', '--armor')
     contents.write(public)
+    site.put(public)
     if place.HERE.exists():
         apt.keep_indices(place.HERE, public)
     sums.write(public, key)
@@ -191,6 +194,7 @@ def main(argv):
                 known = take_in(plan, known, tree, finished.debian_release(tree, chosen.debian))
         contents = releases.Contents(key.fingerprint, apt.keyring_version(key, before), base,
                                      known)
+        contents = site.build(contents, plan)
         if contents == before:
             say('repo', f'{LABEL} is up to date')
             return

@@ -1,7 +1,9 @@
 """The finished packages of a tree: what build/ has left in dist/<tree>/."""
+import email.utils
 import functools
 import re
 import subprocess
+import tarfile
 
 from millrace import TOP, publisher
 from millrace.command import environment
@@ -64,6 +66,18 @@ def _revision(file):
     return tarball and tarball[1]
 
 
+def _date(files):
+    """The day that the packages say they are of, from the changelog of the source package; ''
+    where there is none."""
+    for name, file in files.items():
+        if '.debian.tar.' in name:
+            with tarfile.open(file) as archive:
+                text = archive.extractfile('debian/changelog').read().decode()
+            when = re.search('^ -- .*?>  (.*)', text, re.MULTILINE)[1]
+            return email.utils.parsedate_to_datetime(when).date().isoformat()
+    return ''
+
+
 def _check_linked(file, debian):
     """Raises Failure where a .deb was built on another release of Debian."""
     needs = re.findall(r'[\w.+-]+', re.sub(r'\(.*?\)', '', _fields(file).get('Depends', '')))
@@ -99,4 +113,5 @@ def read(tree, debian):
                       f'make TREE={tree}')
     if not any(kind_of(name) == 'apt' for name in files):
         debian = ''
-    return Release(tree, next(iter(revisions)), debian, 'testing', tuple(sorted(files))), files
+    return Release(tree, next(iter(revisions)), debian, 'testing', tuple(sorted(files)),
+                   _date(files)), files

@@ -8,6 +8,7 @@ from millrace.command import environment
 from millrace.errors import Failure
 from millrace.repo.tools import tool
 
+NAME = 'releases.json'
 CHANNELS = ('testing', 'stable')
 FORMAT = 1          # of the repository: another number makes everything but the packages anew
 
@@ -20,6 +21,7 @@ class Release:
     debian: str         # the release of Debian that its .deb are for
     channel: str        # testing, or stable: then it is in both
     files: tuple        # names, sorted
+    date: str = ''      # 2026-11-21
 
     def __str__(self):
         return f'{self.revision} of tree {self.tree}'
@@ -70,12 +72,21 @@ class Contents:
     keyring: str        # version of the package with the key
     base: str           # URL of the repository
     releases: tuple
+    site: str = ''      # the hash of it
     format: int = FORMAT
 
     def write(self, place):
         """Writes it into a repository."""
-        (place / 'releases.json').write_text(
+        (place / NAME).write_text(
             json.dumps(dataclasses.asdict(self), indent=1) + '\n', encoding='utf-8')
+
+
+def load(file):
+    """The Contents that a releases.json tells of."""
+    contents = json.loads(file.read_text(encoding='utf-8'))
+    releases = tuple(Release(**{**each, 'files': tuple(each['files'])})
+                     for each in contents.pop('releases'))
+    return Contents(releases=releases, **contents)
 
 
 def read(place, sums):
@@ -92,7 +103,4 @@ def read(place, sums):
         raise Failure('the repository is not signed by a key of yours',
                       *done.stderr.splitlines()[-3:], mend)
     sums.check(place, mend)
-    contents = json.loads((place / 'releases.json').read_text(encoding='utf-8'))
-    releases = tuple(Release(**{**each, 'files': tuple(each['files'])})
-                     for each in contents.pop('releases'))
-    return Contents(releases=releases, **contents)
+    return load(place / NAME)
