@@ -32,6 +32,8 @@ rpm: setup              ## the RPM packages and their source package
 	$(LOCKED) build/road source-rpm rpm checksums
 tarball: setup          ## the binary tarball
 	$(LOCKED) build/road tarball checksums
+release: setup-release  ## publish a revision, with notes, SBOMs, provenance, tag: KEY= BASE=
+	@scripts/release --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") "$$TREE"
 repo: setup-repo        ## signed apt and yum repositories, and the site, in dist/repo/: KEY= BASE=
 	@scripts/repo --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") $(NAMED)
 promote: setup-repo     ## a revision of the repository from testing into stable: REVISION=
@@ -102,8 +104,8 @@ help:                   ## print this list
 	@echo '  UPSTREAM=            URL of a mirror of upstream'"'"'s archive, which is asked first'
 	@echo '  TESTS=1              prove: run each patch'"'"'s tests, too; TESTS=missing: only what'
 	@echo '                       the committed record lacks; TESTS=mutations: broken patches'
-	@echo '  KEY= BASE=           repo: fingerprint of the key that signs, URL that it will have'
-	@echo '  DIST=bookworm        repo: release of Debian that the .deb are for (pin.conf says it)'
+	@echo '  KEY= BASE=           release, repo: fingerprint of the key that signs, and the URL'
+	@echo '  DIST=bookworm        release, repo: Debian that the .deb are for (pin.conf says it)'
 	@echo '  REVISION=            promote: the revision (default: the newest of the tree)'
 	@echo '  SUITE= BUILDS="a b"  bench: workloads (bench/run --help lists them) and builds'
 	@echo '  IOPS=3000            bench: requests a second that the disk allows'
@@ -121,3 +123,5 @@ setup-report:
 	@build/setup report
 setup-repo:
 	@build/setup repo
+setup-release:
+	@build/setup release

@@ -14,6 +14,7 @@ from millrace.patches import diff, series
 from millrace.upstream import pins, tarballs
 from support.checkout import CACHE, TREE, Checkout
 
+pytest_plugins = ['support.shop']
 
 # files of upstream's that tests touch, besides those of the series
 TOUCHED = ('CREDITS', 'README.md', 'mysql-test/suite/innodb/t/instant_alter.test',

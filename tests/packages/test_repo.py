@@ -5,147 +5,19 @@ import re
 import shutil
 import subprocess
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 from millrace import TOP
 from support.clients import Apt, Dnf
-from support.finished import finish, sum_up
-from support.upstream import serve
+from support.finished import sum_up
+from support.shop import Shop, gpg
 
 # its keys, packages and server are made once
 pytestmark = pytest.mark.xdist_group('repo')
 
-KEYS = ('Maintainer', 'Mallory', 'Successor')
 SERVER, CLIENT, COMMON = 'millrace-server', 'millrace-client', 'millrace-common'
-
-
-def gpg(home, *words, check=True):
-    """The output of gpg with a home."""
-    return subprocess.run(['gpg', '--homedir', home, '--batch', '--quiet', '--pinentry-mode',
-                           'loopback', '--passphrase', '', *map(str, words)], check=check,
-                          capture_output=True, text=True).stdout
-
-
-@pytest.fixture(scope='module')
-def home(tmp_path_factory):
-    """A GNUPGHOME with the keys; the public part of a fourth one."""
-    place = tmp_path_factory.mktemp('gnupg')
-    place.chmod(0o700)
-    other = tmp_path_factory.mktemp('other')
-    other.chmod(0o700)
-    for name in KEYS:
-        gpg(place, '--quick-generate-key', f'{name} <{name.lower()}@example.org>', 'rsa2048')
-    gpg(other, '--quick-generate-key', 'Away <away@example.org>', 'ed25519')
-    (other / 'key').write_text(gpg(other, '--armor', '--export'))
-    gpg(place, '--import', other / 'key')
-    yield place
-    for each in (place, other):
-        subprocess.run(['gpgconf', '--homedir', each, '--kill', 'gpg-agent'], check=False)
-
-
-@pytest.fixture(scope='module')
-def keys(home):
-    """{name: fingerprint}."""
-    listing = gpg(home, '--with-colons', '--list-keys')
-    return dict((name, fingerprint) for fingerprint, name in re.findall(
-        r'^fpr:+([0-9A-F]+):\nuid:.*?:(\w+) <', listing, re.MULTILINE))
-
-
-class Market:
-    """A server for one shop at a time; and what was made once, for all of them."""
-
-    def __init__(self, home, key, place):
-        self.home, self.key, self.place = home, key, place
-        self.made, self.begun = {}, {}
-        self.server = serve(place / 'repo')
-        self.base = f'http://127.0.0.1:{self.server.server_port}'
-
-    def packages(self, version, facts):
-        """A directory with packages."""
-        name = repr((version, sorted(facts.items())))
-        if name not in self.made:
-            self.made[name] = self.place / f'packages-{len(self.made)}'
-            finish(self.made[name], self.place / f'work-{len(self.made)}', version, **facts)
-        return self.made[name]
-
-
-@pytest.fixture(scope='module')
-def market(home, keys, tmp_path_factory):
-    """The market of the file."""
-    made = Market(home, keys['Maintainer'], tmp_path_factory.mktemp('market'))
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-
-
-class Shop:
-    """A checkout with packages, whose dist/repo/ is served."""
-
-    def __init__(self, checkout, market):
-        self.checkout, self.market, self.key = checkout, market, market.key
-        self.dist, self.repo = checkout.path / 'dist', checkout.path / 'dist/repo'
-        self.environment = {'GNUPGHOME': str(market.home), 'TREE': None}
-        self.base, self.server = market.base, market.server
-        self.dist.mkdir()
-        self.publisher('A Person <a@example.org>', 'https://example.org/millrace')
-        (market.place / 'repo').unlink(missing_ok=True)
-        (market.place / 'repo').symlink_to(self.repo)
-
-    def publisher(self, maintainer, homepage):
-        """Writes who publishes into debian/control."""
-        control = self.checkout.path / 'debian/control'
-        text = re.sub('^Maintainer: .*', f'Maintainer: {maintainer}', control.read_text(),
-                      flags=re.MULTILINE)
-        control.write_text(re.sub('^Homepage: .*', f'Homepage: {homepage}', text,
-                                  flags=re.MULTILINE))
-
-    def finish(self, tree='10.11', version='10.11.18', **facts):
-        """Makes packages."""
-        shutil.rmtree(self.dist / tree, ignore_errors=True)
-        shutil.copytree(self.market.packages(version, facts), self.dist / tree)
-
-    def run(self, *words, **variables):
-        """Runs scripts/repo: the exit status and what it says."""
-        return self.checkout.run('scripts/repo', *words, **{**self.environment, **variables})
-
-    def publish(self, *words, **variables):
-        """Takes the packages of dist/ in."""
-        status, text = self.run('--key', self.key, '--base', self.base, *words, **variables)
-        assert status == 0, text
-        return text
-
-    def promote(self, revision='', tree='10.11'):
-        """Takes a revision into stable."""
-        status, text = self.run('--promote', revision, tree)
-        assert status == 0, text
-        return text
-
-    def begin(self, stable=False, **facts):
-        """Makes packages and publishes them: each kind once, and then by copying."""
-        self.finish(**facts)
-        name = repr((stable, sorted(facts.items())))
-        kept = self.market.place / f'begun-{len(self.market.begun)}'
-        if name in self.market.begun:
-            subprocess.run(['cp', '-a', self.market.begun[name], self.repo], check=True)
-            return
-        self.publish()
-        if stable:
-            self.promote()
-        subprocess.run(['cp', '-a', self.repo, kept], check=True)
-        self.market.begun[name] = kept
-
-    def files(self):
-        """{path: (inode, time, bytes)} of the repository."""
-        return {str(path.relative_to(self.repo)): (path.stat().st_ino, path.stat().st_mtime_ns,
-                                                   path.read_bytes())
-                for path in self.repo.rglob('*') if path.is_file()}
-
-
-@pytest.fixture
-def shop(checkout, market):
-    """A shop without packages."""
-    return Shop(checkout, market)
 
 
 @pytest.fixture
@@ -261,12 +133,15 @@ def test_apt_refuses_what_is_not_the_maintainers(shop, apt, home, keys):
     assert not apt.fetch(SERVER) and 'Hash Sum mismatch' in apt.text, apt.text
     release = shop.repo / 'apt/dists/bookworm-testing/InRelease'
     whole = release.read_text()
+    later = time.time() + 9         # apt asks for what is newer by seconds
     release.write_text(whole.replace('Label: Millrace', 'Label: Mallory'))
+    os.utime(release, (later, later))
     # gpgv's word, and sqv's
     assert not apt('update') and re.search('BADSIG|manipulated|[Bb]ad signature', apt.text), \
         apt.text
     release.write_text(whole)
     sign_again(shop, home, keys['Mallory'], release.relative_to(shop.repo), '--clearsign')
+    os.utime(release, (later, later))
     assert not apt('update') and re.search('NO_PUBKEY|Missing key', apt.text), apt.text
 
 
@@ -618,7 +493,8 @@ GPG = '#!/bin/sh\nexec {gpg} --batch --pinentry-mode loopback --passphrase "" "$
 def test_every_command_of_the_page(shop, tmp_path):
     for tree, version in re.findall(r'TREE=([\d.]+) REVISION=([\d.]+)-1', PAGE):
         shop.finish(tree, version, rpm=False)
-    shop.finish(rpm=False)
+    shop.pin()
+    shop.commit()
     (tmp_path / 'bin').mkdir()
     (tmp_path / 'bin/gpg').write_text(GPG.format(gpg=shutil.which('gpg')))
     (tmp_path / 'bin/gpg').chmod(0o755)
@@ -629,6 +505,8 @@ def test_every_command_of_the_page(shop, tmp_path):
     try:
         for kind, commands in BLOCKS:
             if kind == 'slow':
+                if commands.startswith('make\n'):
+                    shop.make(rpm=False)
                 continue
             listing = gpg(place, '--with-colons', '--list-keys')
             for key in re.findall(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[:1]:
@@ -652,7 +530,12 @@ def test_what_the_page_names_is_there(shop):
         if program == 'make':
             status, text = shop.checkout.run('bash', '-c', command.replace('make', 'make -n', 1))
             assert status == 0 and text, f'{command}: {text}'
-    shop.begin(stable=True)
+    shop.pin()
+    shop.commit()
+    shop.make()
+    status, text = shop.release()
+    assert status == 0, text
+    shop.promote()
     table = re.search(r'^\| path .*?\n\n', PAGE, re.DOTALL | re.MULTILINE)[0]
     rows = re.findall(r'^\| ([^|]+) \|', table, re.MULTILINE)[2:]
     assert len(rows) > 8

@@ -39,6 +39,8 @@ class Published:
                             ignore=shutil.ignore_patterns('__pycache__'))
         for file in TOP.glob('[A-Z]*'):
             shutil.copy(file, self.top)
+        control = self.top / 'debian/control'
+        control.write_text(control.read_text().replace('.invalid', '.example.org'))
         for tree, version in (('10.11', '10.11.18'), ('11.8', '11.8.6')):
             finish(self.top / 'dist' / tree, place / tree, version, rpm=tree == '10.11')
         self._add(NOTES, '# Notes of 10.11.18-1\n\nWhat is new.\n')

@@ -10,6 +10,7 @@ into `stable` instead: the same bytes.  dist/repo/ is static files:
     apt/                   suites bookworm, bookworm-testing...; a component a tree; .sources
     rpm/                   a repository a tree and channel; .repo
     tarballs/              with their SHA256SUMS, signed
+    releases/              the documents of make release
     index.html, docs/...   the site
     millrace-archive-keyring.gpg, .asc      the public key
     releases.json          what is in it
@@ -78,9 +79,9 @@ def say_state(release):
         say('repo', f'{release} is behind upstream: {line}')
 
 
-def take_in(plan, known, tree, debian):
-    """The releases of the repository with the packages of a tree.  Raises Failure."""
-    found, files = finished.read(tree, debian)
+def take_in(plan, known, found, files):
+    """The releases of the repository with one of dist/, and its {name: file}.  Raises Failure."""
+    tree = found.tree
     raise_it = f'a change of the packages is a revision: raise REVISION in trees/{tree}/pin.conf'
     for name, file in files.items():
         there = plan.before.get((tree, name))
@@ -136,8 +137,9 @@ def promote(known, tree, revision):
                  else release for release in known)
 
 
-def make(plan, contents, key, sums):
-    """Makes the repository beside, and puts it into its place."""
+def make(plan, contents, key, sums, confirm):
+    """Makes the repository beside, and puts it into its place, where it stays unless `confirm`
+    raises."""
     public, work = place.NEW / 'repo', place.NEW / 'work'
     for path in (public / 'apt', work):
         path.mkdir(parents=True)
@@ -149,6 +151,10 @@ def make(plan, contents, key, sums):
             plan.bring(release, name, first)
             for other in others:
                 link(first, other)
+        for name in release.of_kind('releases'):
+            plan.bring(release, name, public / release.places(name)[0])
+    for file in sorted(public.glob(f'releases/*/*/*{releases.PROVENANCE}')):
+        key.sign(file)
     for directory in sorted(public.glob('tarballs/*/*')):
         sums.write(directory, key)
     key.export(public / f'{apt.NAME}.gpg')
@@ -158,7 +164,45 @@ def make(plan, contents, key, sums):
     if place.HERE.exists():
         apt.keep_indices(place.HERE, public)
     sums.write(public, key)
-    place.take_place(public)
+    place.take_place(public, confirm)
+
+
+class Repository:
+    """The repository in dist/repo/, or none yet, verified; and what a run makes of it.
+
+    For use in place.alone().  Raises Failure where there is no key or no URL."""
+
+    def __init__(self, key, base):
+        self.sums = Sums()
+        self.before = releases.read(place.HERE, self.sums)
+        self.key = Key(key or (self.before.key if self.before else ''))
+        self.base = base_url(base, self.before)
+        self.plan, self.known = Plan(), self.before.releases if self.before else ()
+        remember(self.plan, self.before)
+        self.plan.new_key = bool(self.before) and self.before.key != self.key.fingerprint
+
+    def take_in(self, found, files):
+        """Takes in a release of dist/, and its {name: file}.  Raises Failure."""
+        self.known = take_in(self.plan, self.known, found, files)
+
+    def promote(self, tree, revision):
+        """Takes a release into stable.  Raises Failure."""
+        self.known = promote(self.known, tree, revision)
+
+    def put(self, confirm=lambda: None):
+        """Makes it, where anything is new, and calls `confirm`; where that raises, all of it
+        stays as it was."""
+        contents = releases.Contents(self.key.fingerprint,
+                                     apt.keyring_version(self.key, self.before), self.base,
+                                     self.known)
+        contents = site.build(contents, self.plan)
+        if contents == self.before:
+            confirm()
+            say('repo', f'{LABEL} is up to date')
+            return
+        make(self.plan, contents, self.key, self.sums, confirm)
+        say('repo', f'{LABEL}: {len(self.known)} revisions, for {self.base}, signed by '
+            f'{self.key.fingerprint}')
 
 
 def main(argv):
@@ -176,30 +220,18 @@ def main(argv):
     chosen = options.parse_args(argv)
     os.umask(0o022)
     with place.alone():
-        sums = Sums()
-        before = releases.read(place.HERE, sums)
-        if chosen.promote is not None and not before:
+        if chosen.promote is not None and not place.HERE.exists():
             raise Failure(f'there is no repository in {LABEL}', 'make repo KEY=... BASE=...')
-        key = Key(chosen.key or (before.key if before else ''))
-        base = base_url(chosen.base, before)
-        plan, known = Plan(), before.releases if before else ()
-        remember(plan, before)
-        plan.new_key = bool(before) and before.key != key.fingerprint
+        repository = Repository(chosen.key, chosen.base)
         if chosen.promote is not None:
             for tree in chosen.trees or [pins.default_tree()]:
-                known = promote(known, tree, chosen.promote)
+                repository.promote(tree, chosen.promote)
         else:
             publisher.check()
             for tree in wanted_trees(chosen.trees):
-                known = take_in(plan, known, tree, finished.debian_release(tree, chosen.debian))
-        contents = releases.Contents(key.fingerprint, apt.keyring_version(key, before), base,
-                                     known)
-        contents = site.build(contents, plan)
-        if contents == before:
-            say('repo', f'{LABEL} is up to date')
-            return
-        make(plan, contents, key, sums)
-    say('repo', f'{LABEL}: {len(known)} revisions, for {base}, signed by {key.fingerprint}')
+                repository.take_in(*finished.read(
+                    tree, finished.debian_release(tree, chosen.debian)))
+        repository.put()
 
 
 if __name__ == '__main__':

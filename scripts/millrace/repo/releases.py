@@ -10,6 +10,7 @@ from millrace.repo.tools import tool
 
 NAME = 'releases.json'
 CHANNELS = ('testing', 'stable')
+NOTES, SBOM, PROVENANCE = DOCUMENTS = ('.notes.md', '.cdx.json', '.provenance.json')
 FORMAT = 1          # of the repository: another number makes everything but the packages anew
 
 
@@ -36,6 +37,11 @@ class Release:
         """The channels that it is in."""
         return CHANNELS[:CHANNELS.index(self.channel) + 1]
 
+    @property
+    def documented(self):
+        """Whether make release made it, with its documents; make repo takes packages alone."""
+        return any(name.endswith(PROVENANCE) for name in self.files)
+
     def of_kind(self, kind):
         """Its files of a kind."""
         return [name for name in self.files if kind_of(name) == kind]
@@ -45,11 +51,16 @@ class Release:
         kind = kind_of(name)
         if kind == 'apt':
             return [f'apt/pool/{self.tree}/m/millrace/{name}']
+        if kind == 'releases':
+            return [f'releases/{self.tree}/{self.revision}/{name}']
         return [f'{kind}/{self.tree}/{channel}/{name}' for channel in self.channels]
 
 
 def kind_of(name):
-    """What a file is for: apt, rpm, or the tarballs that stand beside."""
+    """What a file is for: apt, rpm, the tarballs that stand beside, or the release that it is a
+    document of."""
+    if name.endswith(DOCUMENTS):
+        return 'releases'
     if name.endswith('.rpm'):
         return 'rpm'
     if name.endswith(('.deb', '.dsc')) or '.orig.tar.' in name or '.debian.tar.' in name:
