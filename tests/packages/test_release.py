@@ -356,6 +356,16 @@ def unread(shop):
     shop.commit()
 
 
+def unknown_fixes(shop):
+    shop.checkout.write('trees/10.11/security.toml', SECURITY.replace('10.11.18', '10.11.16'))
+    shop.commit()
+
+
+def no_publisher(shop):
+    shop.publisher('A Person <a@localhost.invalid>', 'https://example.org/')
+    shop.commit()
+
+
 def nobody(shop):
     for name in ('name', 'email'):
         shop.git('config', f'user.{name}', '')
@@ -387,7 +397,12 @@ FAULTS = {
     'no base': (nothing, ['--base', ''], 'where will the repository be', 'make repo BASE='),
     'no such tree': (nothing, ['9.9'], 'no release tree 9.9', 'known trees: 10.11'),
     'no news': (without_news, [], 'names no NEWS', '@VERSION@'),
-    'security': (unread, [], 'trees/10.11/security.toml cannot be read', 'checked = DATE'),
+    'security': (unread, [], 'trees/10.11/security.toml: has no date `checked`',
+                 'as in: checked ='),
+    'unknown fixes': (unknown_fixes, [], 'trees/10.11/security.toml does not know 10.11.18',
+                      'make upstream-watch'),
+    'no publisher': (no_publisher, [], 'Maintainer: A Person <a@localhost.invalid> is a',
+                     'write yours'),
     'nobody': (nobody, [], 'git var failed', 'empty ident'),
     'no git': (without_git, [], 'git rev-parse failed', 'not a git repository'),
 }

@@ -98,16 +98,9 @@ def headline():
 
 def state():
     """A sentence about each tree: the security fixes that its release lacks."""
-    sentences = []
-    for tree in pins.trees():
-        version, known = pins.read(tree)['VERSION'], security.read(tree)
-        if version not in known.releases:
-            sentences.append(f'{version}: security fixes not looked up.')
-        elif lacking := security.lacking(tree, version):
-            sentences.append(f'{version} **lacks {lacking}** (looked up on {known.checked}).')
-        else:
-            sentences.append(f'{version} has every security fix known on {known.checked}.')
-    return textwrap.fill(' '.join(sentences), 99)
+    versions = {tree: pins.read(tree)['VERSION'] for tree in pins.trees()}
+    return textwrap.fill(' '.join(f'{version} {security.standing(tree, version)}.'
+                                  for tree, version in versions.items()), 99)
 
 
 def contact():

@@ -24,7 +24,7 @@ from millrace.errors import Failure
 from millrace.release import history
 from millrace.repo import finished, place, releases
 from millrace.repo.__main__ import Repository
-from millrace.upstream import pins
+from millrace.upstream import pins, security
 
 STEPS = ('source-deb', 'deb', 'source-rpm', 'rpm', 'tarball')
 
@@ -146,6 +146,7 @@ def main(argv):
     with place.alone():
         commit = check_commit()
         publisher.check()
+        security.check(tree, context.version)
         history.git('var', 'GIT_COMMITTER_IDENT')
         found, files = finished.read(tree, finished.debian_release(tree, chosen.debian))
         check_packages(found, revision)

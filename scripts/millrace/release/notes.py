@@ -4,10 +4,10 @@ All of it is read at the two commits: the headers and the diffs of the patches, 
 make tables has written into test-results/README.md, the security fixes of upstream's releases.
 """
 import re
-import tomllib
 
 from millrace.errors import Failure
 from millrace.release import history
+from millrace.upstream import security
 
 NOTES = '''# Millrace {revision}
 
@@ -67,32 +67,17 @@ def packaging(before, after):
         if subjects else ''
 
 
-def security(before, after):
-    """The security fixes of upstream's that the release has, and those that it lacks, by
-    trees/<tree>/security.toml: {release: {cves: those that it closes}}, and when it was checked.
-    Raises Failure."""
-    path = f'trees/{after.tree}/security.toml'
-    text = after.text(path)
-    if not text:
-        return f'See {after.pin["NEWS"].partition("@")[0]} for the fixes of upstream\'s releases.'
-
-    def order(release):
-        return [int(number) for number in re.findall(r'\d+', release)]
-    try:
-        known = tomllib.loads(text)
-        checked, version = known.pop('checked'), after.pin['VERSION']
-        old, lines = before.pin['VERSION'] if before else None, []
-        for release in sorted(known, key=order):
-            cves = ', '.join(known[release]['cves']) or 'no CVE'
-            if order(release) > order(version):
-                lines.append(f'- **lacks** the fixes of {release}: {cves}')
-            elif release == version or old and order(release) > order(old):
-                lines.append(f'- has the fixes of {release}: {cves}')
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise Failure(f'{path} cannot be read: {error}',
-                      'it has checked = DATE, then for each release ["10.11.18"] and cves = [...]'
-                      ) from None
-    return '\n'.join([*lines, *([''] if lines else []), f'Known on {checked}.'])
+def fixes(before, after):
+    """The security fixes of upstream's that the release has, those of the releases since the one
+    before, and those that it lacks.  Raises Failure."""
+    known = security.parse(after.tree, after.text(security.label(after.tree)))
+    version = after.pin['VERSION']
+    has = known.between(before.pin['VERSION'] if before else version, version) \
+        or [(version, known.cves[version])]
+    lines = [f'- {what} the fixes of {release}: {", ".join(cves) or "no CVE"}'
+             for what, some in (('has', has), ('**lacks**', known.between(version)))
+             for release, cves in some]
+    return '\n'.join([*lines, '', f'Known on {known.checked}.'])
 
 
 def measured(point):
@@ -143,4 +128,4 @@ def text(before, after, commit):
         revision=after.revision, upstream=upstream(before, after), commit=commit,
         count=f'{count} patch{"es" * (count != 1)}',
         patches='\n'.join(patch_lines(before, after)), packaging=packaging(before, after),
-        security=security(before, after), results=results(before, after))
+        security=fixes(before, after), results=results(before, after))

@@ -92,8 +92,7 @@ def take_in(plan, known, found, files):
     old = next((release for release in known
                 if (release.tree, release.revision) == (tree, found.revision)), None)
     if old is None:
-        for fault in security.faults(tree, found.version):
-            raise Failure(f'{fault.file} {fault.what}', fault.mend)
+        security.check(tree, found.version)
         say('repo', f'{found}{" for " if found.debian else ""}{found.debian}: {len(files)} files, '
             'into testing')
         say_state(found)

@@ -47,14 +47,16 @@ def label(tree):
 def read(tree):
     """What is known of a tree's line.  Raises Failure where its file is not as it has to be."""
     file = TOP / label(tree)
-    if not file.exists():
-        return Known()
+    return parse(tree, file.read_text(encoding='utf-8')) if file.exists() else Known()
 
+
+def parse(tree, text):
+    """What the text of a tree's file says.  Raises Failure."""
     def refuse(what):
         raise Failure(f'{label(tree)}: {what}', 'as in: checked = 2026-11-28, and in',
                       '["10.11.18"]', 'source = "a changelog"', 'cves = ["CVE-2026-48163"]')
     try:
-        values = tomllib.loads(file.read_text(encoding='utf-8'))
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         refuse(error)
     checked = values.pop('checked', None)
@@ -91,6 +93,12 @@ def faults(tree, version=None):
     return []
 
 
+def check(tree, version):
+    """Raises Failure where the file of a tree is not up to date for a release."""
+    for fault in faults(tree, version):
+        raise Failure(f'{fault.file} {fault.what}', fault.mend)
+
+
 def closed(tree, old, new=None):
     """Lines for a person: the CVEs that each release after `old` and up to `new` closes, and
     whether `new` is not known."""
@@ -110,6 +118,16 @@ def lacking(tree, version):
     count, releases = sum(len(cves) for _, cves in behind), [release for release, _ in behind]
     return f'{count} security fix{"es" * (count > 1)} of ' \
         + ' to '.join(dict.fromkeys([releases[0], releases[-1]]))
+
+
+def standing(tree, version):
+    """What a release lacks, or has, in a few words of Markdown."""
+    known = read(tree)
+    if version not in known.releases:
+        return '**may lack security fixes**: not looked up'
+    if words := lacking(tree, version):
+        return f'**lacks {words}** (looked up on {known.checked})'
+    return f'has every security fix known on {known.checked}'
 
 
 def main(argv):
