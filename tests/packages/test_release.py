@@ -9,10 +9,10 @@ import subprocess
 import jsonschema
 import pytest
 from millrace import TOP
-from support.checkout import CACHE
-from support.shop import gpg
+from support.checkout import CACHE, ONCE, Checkout
+from support.shop import Shop, gpg
 
-pytestmark = pytest.mark.xdist_group('release')
+pytestmark = [pytest.mark.xdist_group('release'), ONCE]
 
 TAG = 'release/10.11.18-1'
 NOTES, PROVENANCE = 'millrace-10.11.18-1.notes.md', 'millrace-10.11.18-1.provenance.json'
@@ -53,14 +53,49 @@ cves = ["CVE-2026-44168"]
 '''
 
 
-@pytest.fixture
-def ready(shop):
+@pytest.fixture(scope='module')
+def prepared(market, tmp_path_factory):
     """A shop whose packages can be released; the RPM packages are not made."""
+    place = tmp_path_factory.mktemp('prepared') / 'millrace'
+    place.mkdir()
+    shop = Shop(Checkout(place), market)
     shop.checkout.write('test-results/README.md', README.format(more=UNDO))
     shop.checkout.write('trees/10.11/security.toml', SECURITY)
     shop.pin()
     shop.commit()
     shop.make(rpm=False)
+    return shop
+
+
+@pytest.fixture
+def ready(prepared, tmp_path):
+    """A copy of that shop."""
+    return prepared.copy(tmp_path)
+
+
+@pytest.fixture(scope='module')
+def done(prepared, tmp_path_factory):
+    """A shop that has made a release, of RPM packages, too, and what it `said`: to be read."""
+    shop = prepared.copy(tmp_path_factory.mktemp('done'))
+    shop.make()
+    shop.said = released(shop)
+    return shop
+
+
+@pytest.fixture
+def after(done, tmp_path):
+    """A copy of that shop, free to go on."""
+    return done.copy(tmp_path)
+
+
+@pytest.fixture(scope='module')
+def second(prepared, tmp_path_factory):
+    """A shop with a repository, before the release of its second revision."""
+    shop = prepared.copy(tmp_path_factory.mktemp('second'))
+    shop.begin(rpm=False)
+    shop.pin(revision=2)
+    shop.commit()
+    shop.make(revision=2, rpm=False)
     return shop
 
 
@@ -93,44 +128,41 @@ def validator():
     return jsonschema.Draft7Validator(schema, resolver=resolver)
 
 
-def test_a_release_is_whole(ready):
-    ready.make()
-    text = released(ready)
-    commit = ready.git('rev-parse', 'HEAD').strip()
-    assert f'git push origin {TAG}' in text and 'work/reproduced/10.11' in text
+def test_a_release_is_whole(done, after):
+    commit = after.git('rev-parse', 'HEAD').strip()
+    assert f'git push origin {TAG}' in done.said and 'work/reproduced/10.11' in done.said
     # the tag is signed, and names the commit
-    assert ready.git('rev-parse', f'{TAG}^{{commit}}').strip() == commit
-    status, said = ready.checkout.run('git', 'verify-tag', TAG, **ready.environment)
-    assert status == 0 and ready.key in said, said
+    assert after.git('rev-parse', f'{TAG}^{{commit}}').strip() == commit
+    status, said = after.checkout.run('git', 'verify-tag', TAG, **after.environment)
+    assert status == 0 and after.key in said, said
     # a document for each package, all of them signed
-    names = documents(ready)
-    binary = [path.name for path in (ready.dist / '10.11').iterdir()
+    names = documents(after)
+    binary = [path.name for path in (after.dist / '10.11').iterdir()
               if path.name.endswith(('.deb', '_64.rpm', '.tar.zst'))]
     assert len(binary) == 12
     assert set(names) == {NOTES, PROVENANCE, f'{PROVENANCE}.asc',
                           *(f'{name}.cdx.json' for name in binary)}
-    place = ready.repo / 'releases/10.11/10.11.18-1'
-    keyring = ready.repo / 'millrace-archive-keyring.gpg'
+    place = after.repo / 'releases/10.11/10.11.18-1'
+    keyring = after.repo / 'millrace-archive-keyring.gpg'
     for signed, signature in ((place / PROVENANCE, place / f'{PROVENANCE}.asc'),
-                              (ready.repo / 'SHA256SUMS', ready.repo / 'SHA256SUMS.asc')):
+                              (after.repo / 'SHA256SUMS', after.repo / 'SHA256SUMS.asc')):
         subprocess.run(['gpgv', '--keyring', keyring, signature, signed], check=True,
                        capture_output=True)
-    assert NOTES in (ready.repo / 'SHA256SUMS').read_text()
+    assert NOTES in (after.repo / 'SHA256SUMS').read_text()
     # nothing of this machine's
-    assert not [name for name, text in names.items() if str(ready.checkout.path) in text]
+    assert not [name for name, text in names.items() if str(done.checkout.path) in text]
     # it goes on as any revision does
-    assert 'up to date' in ready.publish('10.11')
-    ready.promote()
-    after = documents(ready)
-    after.pop(f'{PROVENANCE}.asc'), names.pop(f'{PROVENANCE}.asc')
-    assert after == names
+    assert 'up to date' in after.publish('10.11')
+    after.promote()
+    later = documents(after)
+    later.pop(f'{PROVENANCE}.asc'), names.pop(f'{PROVENANCE}.asc')
+    assert later == names
 
 
-def test_the_notes_of_the_first_release(ready):
-    released(ready)
-    text = documents(ready)[NOTES]
+def test_the_notes_of_the_first_release(done):
+    text = documents(done)[NOTES]
     assert text.startswith('# Millrace 10.11.18-1\n')
-    assert ready.git('rev-parse', 'HEAD').strip() in text
+    assert done.git('rev-parse', 'HEAD').strip() in text
     assert 'https://mariadb.com/docs/release-notes/community-server/10.11/10.11.18)' in text
     names = (TOP / 'series').read_text().split()
     listed = re.findall(r'^- \*\*([\w-]+)\*\*, new: .+\. Upstream: not forwarded\.$', text,
@@ -145,9 +177,8 @@ def test_the_notes_of_the_first_release(ready):
     assert '## Packaging' not in text and 'Changed since' not in text
 
 
-def test_the_notes_say_what_came_went_and_changed(ready):
-    released(ready)
-    path = ready.checkout.path / 'patches/10.11'
+def test_the_notes_say_what_came_went_and_changed(after):
+    path = after.checkout.path / 'patches/10.11'
     edits = {'read-ahead': ('Forwarded: no', 'Forwarded: https://example.org/1'),
              'google-io': ('Last-Update: ', 'Last-Update:  '),
              'show-patches': ('\n@@ -', '\n@@ -')}
@@ -162,16 +193,16 @@ def test_the_notes_say_what_came_went_and_changed(ready):
     undo.write_text(re.sub(r'^@@ -(\d+),', lambda hunk: f'@@ -1{hunk[1]},', undo.read_text(), 1,
                            re.MULTILINE))
     (path / 'split-buffer-mutex.patch').rename(path / 'warm-pool.patch')
-    series = ready.checkout.path / 'series'
+    series = after.checkout.path / 'series'
     series.write_text(series.read_text().replace('split-buffer-mutex', 'warm-pool'))
-    ready.checkout.write('test-results/README.md',
+    after.checkout.write('test-results/README.md',
                          README.format(more=UNDO.replace('| 0 |', '| 2 |')))
-    ready.checkout.write('debian/changed', 'anything\n')
-    ready.pin(revision=2)
-    ready.commit()
-    ready.make(revision=2, rpm=False)
-    released(ready)
-    text = documents(ready, '10.11.18-2')['millrace-10.11.18-2.notes.md']
+    after.checkout.write('debian/changed', 'anything\n')
+    after.pin(revision=2)
+    after.commit()
+    after.make(revision=2, rpm=False)
+    released(after)
+    text = documents(after, '10.11.18-2')['millrace-10.11.18-2.notes.md']
     patches = text[text.index('## Patches'):text.index('## Packaging')]
     changed = dict(re.findall(r'^- \*\*([\w-]+)\*\*, (\w+): ', patches, re.MULTILINE))
     assert changed == {'warm-pool': 'new', 'split-buffer-mutex': 'gone', 'read-ahead': 'changed',
@@ -180,9 +211,9 @@ def test_the_notes_say_what_came_went_and_changed(ready):
     for name, how in (('read-ahead', 'header: Forwarded'),
                       ('fast-recovery', 'other changes in '),
                       ('extra-undo-segments', 'the same changes, carried to other lines')):
-        after = patches[patches.index(f'**{name}**'):].split('\n')
-        assert after[1].startswith(f'  - {how}'), after
-        assert after[2] == '  - Prepare a revision'
+        lines = patches[patches.index(f'**{name}**'):].split('\n')
+        assert lines[1].startswith(f'  - {how}'), lines
+        assert lines[2] == '  - Prepare a revision'
     assert '- Prepare a revision' in text[text.index('## Packaging'):]
     results = text[text.index('## Results'):]
     assert 'Changed since 10.11.18-1:\n\n- undo, 3,000 IOPS: 4 better, 1 no difference, ' \
@@ -190,16 +221,14 @@ def test_the_notes_say_what_came_went_and_changed(ready):
     assert '- scan' not in results
 
 
-def test_bills_of_materials(ready):
-    ready.make()
-    released(ready)
+def test_bills_of_materials(done):
     check, sums = validator(), {}
-    for line in (ready.dist / '10.11/SHA256SUMS').read_text().splitlines():
+    for line in (done.dist / '10.11/SHA256SUMS').read_text().splitlines():
         digest, name = line.split()
         sums[name] = digest
-    commit = ready.git('rev-parse', 'HEAD').strip()
+    commit = done.git('rev-parse', 'HEAD').strip()
     bills = {name.removesuffix('.cdx.json'): json.loads(text)
-             for name, text in documents(ready).items() if name.endswith('.cdx.json')}
+             for name, text in documents(done).items() if name.endswith('.cdx.json')}
     for name, bill in bills.items():
         assert [error.message for error in check.iter_errors(bill)] == [], name
         main = bill['metadata']['component']
@@ -235,24 +264,22 @@ def test_bills_of_materials(ready):
     # what the signature leaves of an RPM package
     name = 'millrace-server-10.11.18-1.x86_64.rpm'
     header = subprocess.run(['rpm', '-qp', '--nosignature', '--qf', '%{SHA256HEADER}',
-                             ready.repo / f'rpm/10.11/testing/{name}'], check=True, text=True,
+                             done.repo / f'rpm/10.11/testing/{name}'], check=True, text=True,
                             capture_output=True).stdout
     assert {'name': 'millrace:rpm-sha256-header', 'value': header} \
         in bills[name]['metadata']['component']['properties']
 
 
-def test_the_provenance_names_what_came_of_what(ready):
-    ready.make()
-    released(ready)
-    statement = json.loads(documents(ready)[PROVENANCE])
+def test_the_provenance_names_what_came_of_what(done):
+    statement = json.loads(documents(done)[PROVENANCE])
     assert statement['_type'] == 'https://in-toto.io/Statement/v1'
     assert statement['predicateType'] == 'https://slsa.dev/provenance/v1'
     subjects = {each['name']: each['digest']['sha256'] for each in statement['subject']}
     assert subjects == {name: digest for digest, name in (
-        line.split() for line in (ready.dist / '10.11/SHA256SUMS').read_text().splitlines())}
+        line.split() for line in (done.dist / '10.11/SHA256SUMS').read_text().splitlines())}
     definition = statement['predicate']['buildDefinition']
     inputs = {each['name']: each['digest'] for each in definition['resolvedDependencies']}
-    assert inputs['millrace'] == {'gitCommit': ready.git('rev-parse', 'HEAD').strip()}
+    assert inputs['millrace'] == {'gitCommit': done.git('rev-parse', 'HEAD').strip()}
     assert inputs['mariadb-10.11.18.tar.gz']['sha256'] in (
         TOP / 'trees/10.11/pin.conf').read_text()
     for name, digest in inputs.items():
@@ -261,21 +288,20 @@ def test_the_provenance_names_what_came_of_what(ready):
     assert sum(name.startswith('patches/') for name in inputs) == len(
         list((TOP / 'patches/10.11').glob('*.patch')))
     details = statement['predicate']['runDetails']
-    assert details['builder'] == {'id': f'openpgp4fpr:{ready.key}',
+    assert details['builder'] == {'id': f'openpgp4fpr:{done.key}',
                                   'version': {'debian': 'Debian GNU/Linux 12 (bookworm)'}}
-    made = documents(ready)
+    made = documents(done)
     for each in details['byproducts']:
         assert each['digest']['sha256'] == hashlib.sha256(made[each['name']].encode()).hexdigest()
 
 
-def test_the_same_release_has_the_same_bytes(ready):
-    released(ready)
-    first = documents(ready)
-    ready.git('tag', '--delete', TAG)
-    shutil.rmtree(ready.repo)
-    released(ready)
-    second = documents(ready)
-    assert len(first) == 10
+def test_the_same_release_has_the_same_bytes(done, after):
+    first = documents(done)
+    after.git('tag', '--delete', TAG)
+    shutil.rmtree(after.repo)
+    released(after)
+    second = documents(after)
+    assert len(first) == 15
     assert {name for name in first if first[name] != second[name]} == {f'{PROVENANCE}.asc'}
 
 
@@ -326,19 +352,13 @@ def without_rpm(shop):
     (shop.dist / '10.11/.rpm.done').unlink()
 
 
-def twice(shop):
-    released(shop)
-
-
 def other_bytes(shop):
     """The revision was published before, of other documents."""
-    released(shop)
     shop.git('tag', '--delete', TAG)
     shop.commit()
 
 
 def without_tag(shop):
-    released(shop)
     shop.git('tag', '--delete', TAG)
     shop.pin(revision=2)
     shop.commit()
@@ -379,6 +399,8 @@ def nothing(_shop):
     pass
 
 
+# those of a shop that has made a release
+AFTER = ('released', 'other documents', 'a tag is missing')
 # name: (what spoils it, further arguments, the thing in the first line, the mend in the others)
 FAULTS = {
     'not committed': (dirty, [], 'not committed', 'git commit'),
@@ -389,7 +411,7 @@ FAULTS = {
     'another revision': (of_another_revision, [], 'are 10.11.18-1, and trees/10.11/pin.conf',
                          'make TREE=10.11'),
     'a format less': (without_rpm, [], 'are not those of this commit', 'to be made again: rpm'),
-    'released': (twice, [], f'was released: there is a tag {TAG}', 'raise REVISION'),
+    'released': (nothing, [], f'was released: there is a tag {TAG}', 'raise REVISION'),
     'other documents': (other_bytes, [], 'in the repository with other bytes', 'raise REVISION'),
     'a tag is missing': (without_tag, [], f'the tag {TAG} is not here', 'git fetch --tags'),
     'no key': (nothing, ['--key', ''], 'no key to sign with', 'make repo KEY='),
@@ -409,7 +431,8 @@ FAULTS = {
 
 
 @pytest.mark.parametrize('fault', FAULTS)
-def test_bad_input_gets_one_error_and_changes_nothing(ready, fault):
+def test_bad_input_gets_one_error_and_changes_nothing(request, fault):
+    ready = request.getfixturevalue('after' if fault in AFTER else 'ready')
     spoil, words, expected, mend = FAULTS[fault]
     spoil(ready)
     before = ready.files()
@@ -455,25 +478,26 @@ def ending(place, program, words, how):
 
 
 @pytest.mark.parametrize('end', ENDS)
-def test_a_run_that_ends_halfway_leaves_all_as_it_was(ready, tmp_path, end):
+def test_a_run_that_ends_halfway_leaves_all_as_it_was(second, tmp_path, end):
     program, words, how = ENDS[end]
-    ready.begin(rpm=False)
-    ready.pin(revision=2)
-    ready.commit()
-    ready.make(revision=2, rpm=False, reproduce=program != 'make')
-    files, _, beside = before = state(ready)
-    status, text = ready.release(PATH=ending(tmp_path / 'bin', program, words, how))
+    shop = second.copy(tmp_path)
+    record = shop.checkout.path / 'work/reproduced/10.11'
+    if program == 'make':
+        record.unlink()
+    files, _, beside = before = state(shop)
+    status, text = shop.release(PATH=ending(tmp_path / 'bin', program, words, how))
     assert status in (1, 3, 130, -9) and 'Traceback' not in text, text
-    assert ready.git('tag') == ''
+    assert shop.git('tag') == ''
     if end != 'the tag, killed':
-        assert ready.files() == files
+        assert shop.files() == files
     if 'killed' not in end:
-        assert state(ready) == before
+        assert state(shop) == before
+        return
     # the next run makes it whole, with the tag
-    shutil.copy(ready.dist / '10.11/SHA256SUMS', ready.checkout.path / 'work/reproduced/10.11')
-    released(ready)
-    assert ready.git('tag') == 'release/10.11.18-2\n'
-    assert len(documents(ready, '10.11.18-2')) == 10 and state(ready)[2] == beside
+    shutil.copy(shop.dist / '10.11/SHA256SUMS', record)
+    released(shop)
+    assert shop.git('tag') == 'release/10.11.18-2\n'
+    assert len(documents(shop, '10.11.18-2')) == 10 and state(shop)[2] == beside
 
 
 def test_a_tag_that_fails_takes_back_the_first_repository(ready, tmp_path):
@@ -483,13 +507,12 @@ def test_a_tag_that_fails_takes_back_the_first_repository(ready, tmp_path):
     released(ready)
 
 
-def test_the_documents_of_a_release_stay(ready, keys):
+def test_the_documents_of_a_release_stay(done, after, keys):
     """Another key signs the provenance anew; its bytes stay, with the name of the first."""
-    released(ready)
-    first = documents(ready)
-    ready.key = keys['Successor']
-    ready.publish()
-    place = ready.repo / 'releases/10.11/10.11.18-1'
-    gpg(ready.market.home, '--verify', place / f'{PROVENANCE}.asc', place / PROVENANCE)
-    after = documents(ready)
-    assert {name for name in first if first[name] != after[name]} == {f'{PROVENANCE}.asc'}
+    first = documents(done)
+    after.key = keys['Successor']
+    after.publish()
+    place = after.repo / 'releases/10.11/10.11.18-1'
+    gpg(after.market.home, '--verify', place / f'{PROVENANCE}.asc', place / PROVENANCE)
+    later = documents(after)
+    assert {name for name in first if first[name] != later[name]} == {f'{PROVENANCE}.asc'}

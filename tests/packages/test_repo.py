@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from millrace import TOP
+from support.checkout import ONCE
 from support.clients import Apt, Dnf
 from support.finished import sum_up
 from support.shop import Shop, gpg
 
 # its keys, packages and server are made once
-pytestmark = pytest.mark.xdist_group('repo')
+pytestmark = [pytest.mark.xdist_group('repo'), ONCE]
 
 SERVER, CLIENT, COMMON = 'millrace-server', 'millrace-client', 'millrace-common'
 

@@ -18,9 +18,10 @@ from millrace_bench.report import headline, sets
 from millrace_bench.report import pages as drawn_pages
 from pages import sample
 from pages.browser import Browser
+from support.checkout import ONCE
 
 # they use one browser
-pytestmark = pytest.mark.xdist_group('pages')
+pytestmark = [pytest.mark.xdist_group('pages'), ONCE]
 SIZES = [(390, 'light'), (390, 'dark'), (1280, 'light'), (1280, 'dark')]
 
 HEAD = '<!DOCTYPE html><meta name="viewport" content="width=device-width, initial-scale=1">' \

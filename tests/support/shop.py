@@ -1,4 +1,5 @@
 """A maintainer's keys, and a checkout with packages whose dist/repo/ is served: fixtures."""
+import copy
 import re
 import shutil
 import subprocess
@@ -75,14 +76,27 @@ class Shop:
     """A checkout with packages, whose dist/repo/ is served."""
 
     def __init__(self, checkout, market):
-        self.checkout, self.market, self.key = checkout, market, market.key
-        self.dist, self.repo = checkout.path / 'dist', checkout.path / 'dist/repo'
+        self.market, self.key = market, market.key
         self.environment = {'GNUPGHOME': str(market.home), 'TREE': None}
         self.base, self.server = market.base, market.server
+        self._open(checkout)
         self.dist.mkdir()
         self.publisher('A Person <a@example.org>', 'https://example.org/millrace')
-        (market.place / 'repo').unlink(missing_ok=True)
-        (market.place / 'repo').symlink_to(self.repo)
+
+    def _open(self, checkout):
+        """Has the server serve the repository of a checkout."""
+        self.checkout = checkout
+        self.dist, self.repo = checkout.path / 'dist', checkout.path / 'dist/repo'
+        (self.market.place / 'repo').unlink(missing_ok=True)
+        (self.market.place / 'repo').symlink_to(self.repo)
+
+    def copy(self, place):
+        """A shop of the same state in a directory, which is served in the place of this one."""
+        subprocess.run(['cp', '-a', self.checkout.path, place], check=True)
+        other, checkout = copy.copy(self), copy.copy(self.checkout)
+        checkout.path = place / self.checkout.path.name
+        other._open(checkout)
+        return other
 
     def publisher(self, maintainer, homepage):
         """Writes who publishes into debian/control."""
