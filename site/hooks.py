@@ -20,7 +20,7 @@ from mkdocs.structure.files import File, Files
 from millrace import TOP
 from millrace.patches import series
 from millrace.repo import releases
-from millrace.upstream import pins
+from millrace.upstream import pins, security
 
 BESIDE = Path(os.environ['MILLRACE_BESIDE'])
 CONTENTS = releases.load(BESIDE / releases.NAME)
@@ -122,13 +122,15 @@ def expanded(nav):
 
 def trees_table():
     """The state of each tree, as a table."""
-    rows = ['| tree | MariaDB | Debian | stable | testing |', '| --- | --- | --- | --- | --- |']
+    rows = ['| tree | MariaDB | security | Debian | stable | testing |',
+            '| --- | --- | --- | --- | --- | --- |']
     for tree in pins.trees():
         pin = pins.read(tree)
         newest = [next((one.revision for one in reversed(CONTENTS.releases) if one.tree == tree
                         and channel in one.channels), 'none') for channel in ('stable', 'testing')]
-        rows.append(f'| {tree} | {pin["VERSION"]} | {pin.get("DEBIAN_RELEASE", "")} '
-                    f'| {" | ".join(newest)} |')
+        cells = (tree, pin['VERSION'], security.standing(tree, pin['VERSION']),
+                 pin.get('DEBIAN_RELEASE', ''), *newest)
+        rows.append(f'| {" | ".join(cells)} |')
     return '\n'.join(rows)
 
 
@@ -148,8 +150,9 @@ def revisions():
         for name in one.files:
             package = re.search(r'\.(deb|dsc|rpm|tar\.\w+(\.asc)?)$', name)
             (packages if package else documents).append(file_link(one.places(name)[0]))
+        lacking = security.lacking(one.tree, one.version)
         of = (one.date, f'tree {one.tree}', f'for Debian {one.debian}' * bool(one.debian),
-              f'in {one.channel}')
+              f'in {one.channel}', f'lacks {lacking}' * bool(lacking))
         made.append(f'### {one.revision}\n\n{", ".join(filter(None, of))}\n\n'
                     + ''.join(f'- {link}\n' for link in documents)
                     + f'\n<details><summary>Packages ({len(packages)})</summary><ul>'

@@ -4,66 +4,51 @@ import html.parser
 import json
 import re
 import shutil
-import subprocess
 import textwrap
 import urllib.parse
 
 import pytest
 from millrace import TOP
 from millrace.patches import series
+from millrace.upstream import security
 from millrace_bench.report import pages as drawn_pages
 from millrace_bench.report import sets
 from pages.browser import FRAME, Browser
 from pages.test_pages import SIZES, look
-from support.checkout import Checkout
-from support.finished import finish
-from support.upstream import serve
+from support.checkout import ONCE, Checkout
+from support.shop import Shop
 
 # one browser, and one repository
-pytestmark = pytest.mark.xdist_group('pages')
-NOTES = 'millrace-10.11.18-1.notes.md'
-SHOWN = ('index', 'docs/install', 'docs/operate', 'docs/patches/index', 'docs/patches/google-io',
-         'docs/design/road', 'test-results/index', 'test-results/notes/index', 'releases', '404')
+pytestmark = [pytest.mark.xdist_group('site'), ONCE]
+NOTES = 'releases/10.11/10.11.18-1/millrace-10.11.18-1.notes'
+SHOWN = ('docs/install', 'docs/operate', 'docs/patches/index', 'docs/patches/google-io',
+         'docs/design/road', 'test-results/index', 'test-results/notes/index', 'releases', NOTES,
+         '404')
 DRAWN = '11.8-unseen+spatial'       # the one that is drawn for the tests
 
 
-class Published:
-    """A repository with its site: a copy of the checkout with packages, made and served."""
+class Published(Shop):
+    """A repository with its site, of a whole checkout: 11.8 in stable, 10.11 in testing, by make
+    release."""
 
-    def __init__(self, place):
+    def __init__(self, market, place):
         (place / 'millrace').mkdir()
-        self.checkout = Checkout(place / 'millrace')
-        self.top, self.repo = self.checkout.path, self.checkout.path / 'dist/repo'
+        super().__init__(Checkout(place / 'millrace'), market)
+        self.top = self.checkout.path
+        self.finish('11.8', '11.8.6', rpm=False)
+        self.publish()
+        self.promote(tree='11.8')
         for part in ('site', 'bench', 'test-results', 'tests'):
             shutil.copytree(TOP / part, self.top / part,
                             ignore=shutil.ignore_patterns('__pycache__'))
         for file in TOP.glob('[A-Z]*'):
             shutil.copy(file, self.top)
-        control = self.top / 'debian/control'
-        control.write_text(control.read_text().replace('.invalid', '.example.org'))
-        for tree, version in (('10.11', '10.11.18'), ('11.8', '11.8.6')):
-            finish(self.top / 'dist' / tree, place / tree, version, rpm=tree == '10.11')
-        self._add(NOTES, '# Notes of 10.11.18-1\n\nWhat is new.\n')
         self._drawn()
-        self.home = place / 'gnupg'
-        self.home.mkdir(mode=0o700)
-        subprocess.run(['gpg', '--homedir', self.home, '--batch', '--passphrase', '',
-                        '--quick-generate-key', 'A <a@example.org>', 'rsa2048'], check=True,
-                       capture_output=True)
-        self.server = serve(self.repo)
-        self.base = f'http://127.0.0.1:{self.server.server_port}'
-        listing = subprocess.run(['gpg', '--homedir', self.home, '--with-colons', '--list-keys'],
-                                 check=True, text=True, capture_output=True).stdout
-        self.key = re.search(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[1]
-        self.run('--key', self.key, '--base', self.base)
-        self.run('--promote', '', '10.11')
-
-    def _add(self, name, text):
-        """Adds a file to the packages of 10.11."""
-        dist = self.top / 'dist/10.11'
-        (dist / name).write_text(text)
-        subprocess.run('sha256sum millrace* > .new && mv .new SHA256SUMS', shell=True, cwd=dist,
-                       check=True)
+        self.pin()
+        self.commit()
+        self.make()
+        status, text = self.release()
+        assert status == 0, text
 
     def _drawn(self):
         """Leaves pages in dist/report/ that count as drawn, as drawing all takes half a minute."""
@@ -77,13 +62,6 @@ class Published:
             (place / 'index.html').write_text('<!DOCTYPE html><title>drawn</title>\n')
             (place / drawn_pages.STAMP).write_text(drawn_pages.stamp(result))
 
-    def run(self, *words, status=0, **variables):
-        """Runs scripts/repo: what it says."""
-        ended, text = self.checkout.run('scripts/repo', *words, GNUPGHOME=str(self.home),
-                                        **variables)
-        assert ended == status, text
-        return text
-
     def site(self):
         """{path: bytes} of the site."""
         return {str(path.relative_to(self.repo)): path.read_bytes()
@@ -93,13 +71,10 @@ class Published:
 
 
 @pytest.fixture(scope='module')
-def published(tmp_path_factory):
+def published(market, tmp_path_factory):
     """The repository of the file."""
-    made = Published(tmp_path_factory.mktemp('site'))
+    made = Published(market, tmp_path_factory.mktemp('site'))
     yield made
-    made.server.shutdown()
-    made.server.server_close()
-    subprocess.run(['gpgconf', '--homedir', made.home, '--kill', 'gpg-agent'], check=False)
     shutil.rmtree(made.top)
 
 
@@ -141,8 +116,10 @@ class Reader(html.parser.HTMLParser):
             self.blocks[-1] += data
 
 
-@pytest.mark.parametrize('width, scheme', SIZES)
-@pytest.mark.parametrize('page', SHOWN)
+# all have one frame
+@pytest.mark.parametrize('page, width, scheme', [
+    *(('index', *size) for size in SIZES),
+    *((page, *size) for page in SHOWN for size in SIZES[1:3])])
 def test_a_page_is_whole_and_legible(browser, published, page, width, scheme):
     # the theme keeps its drawer beside the screen
     assert look(browser, f'{published.base}/{page}.html', width, scheme, 'article') == []
@@ -214,18 +191,21 @@ def test_what_the_site_has(published):
     assert '<figure><svg' in drawn and 'spatial' in drawn
     text = site['releases.html'].decode()
     rows = [re.findall('<td>(.*?)</td>', row) for row in re.findall('<tr>.*?</tr>', text, re.S)]
-    assert ['10.11', '10.11.18', 'bookworm', '10.11.18-1', '10.11.18-1'] in rows
-    assert ['11.8', '11.8.6', 'trixie', 'none', '11.8.6-1'] in rows
-    assert '2026-11-21, tree 10.11, for Debian bookworm, in stable' in text
-    assert '2026-11-21, tree 11.8, for Debian trixie, in testing' in text
+    for row in (['10.11', '10.11.18', 'bookworm', 'none', '10.11.18-1'],
+                ['11.8', '11.8.6', 'trixie', '11.8.6-1', '11.8.6-1']):
+        standing = re.sub(r'\*\*(.*)\*\*', r'<strong>\1</strong>', security.standing(*row[:2]))
+        assert [*row[:2], standing, *row[2:]] in rows
+    assert '2026-11-21, tree 10.11, for Debian bookworm, in testing' in text
+    assert '2026-11-21, tree 11.8, for Debian trixie, in stable' in text
+    for tree, version in (('10.11', '10.11.18'), ('11.8', '11.8.6')):
+        if lacking := security.lacking(tree, version):
+            assert re.search(rf'tree {tree}, .*, lacks {lacking}<', text)
     contents = json.loads((published.repo / 'releases.json').read_text())
     for release in contents['releases']:
         for name in release['files']:
             assert f'>{name}</a>' in text, name
-    [notes] = [path for path in site if path.endswith('.notes.html')] \
-        or [path.relative_to(published.repo) for path in published.repo.rglob('*.notes.html')]
-    assert f'href="{notes}">{NOTES}' in text
-    assert 'What is new.' in (published.repo / notes).read_text()
+    assert f'href="{NOTES}.html">{NOTES.rpartition("/")[2]}.md' in text
+    assert 'built twice' in site[f'{NOTES}.html'].decode()
     for path, data in site.items():
         assert str(published.top).encode() not in data, path
         assert b'$BASE' not in data or not path.endswith('.html'), path
@@ -237,7 +217,7 @@ def test_the_same_checkout_gives_the_same_bytes(published):
     assert json.loads((published.repo / 'releases.json').read_text())['site']
     for file in published.top.rglob('*.md'):
         file.touch()
-    text = published.run(TZ='Pacific/Auckland', PYTHONHASHSEED='7', SOURCE_DATE_EPOCH='8')
+    text = published.publish(TZ='Pacific/Auckland', PYTHONHASHSEED='7', SOURCE_DATE_EPOCH='8')
     assert 'dist/repo is up to date' in text and published.site() == before
 
 
@@ -245,7 +225,7 @@ def test_a_changed_page_is_taken_in(published):
     page = published.top / 'docs/operate.md'
     with page.open('a', encoding='utf-8') as file:
         file.write('\nOne line more.\n')
-    assert 'up to date' not in published.run()
+    assert 'up to date' not in published.publish()
     assert b'One line more.' in published.site()['docs/operate.html']
 
 
@@ -256,9 +236,9 @@ def test_a_link_that_leads_nowhere_is_named(published, link):
     whole = page.read_text(encoding='utf-8')
     page.write_text(f'{whole}\n[a link]({link})\n')
     try:
-        text = published.run(status=1)
+        status, text = published.run()
     finally:
         page.write_text(whole)
-    assert 'error: mkdocs failed' in text and 'docs/operate.md' in text
+    assert status == 1 and 'error: mkdocs failed' in text and 'docs/operate.md' in text
     assert link.rstrip('/') in text and 'leads nowhere' in text and 'Traceback' not in text
     assert published.site() == before and '\x1b' not in text
