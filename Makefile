@@ -4,7 +4,7 @@
 # its command line: "$$NAME" is a word to the shell, $(NAME) would be part of the script.
 
 TREE ?= $(file < trees/default)
-export TREE VERSION SHA256 TARBALL PROFILE
+export TREE VERSION SHA256 TARBALL PROFILE UPSTREAM
 ifdef PATCHES
 export PATCHES
 endif
@@ -32,7 +32,9 @@ rpm: setup              ## the RPM packages and their source package
 	$(LOCKED) build/road source-rpm rpm checksums
 tarball: setup          ## the binary tarball
 	$(LOCKED) build/road tarball checksums
-repo: setup-repo        ## signed apt and yum repositories of dist/*/, in dist/repo/: KEY= BASE=
+release: setup-release  ## publish a revision, with notes, SBOMs, provenance, tag: KEY= BASE=
+	@scripts/release --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") "$$TREE"
+repo: setup-repo        ## signed apt and yum repositories, and the site, in dist/repo/: KEY= BASE=
 	@scripts/repo --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") $(NAMED)
 promote: setup-repo     ## a revision of the repository from testing into stable: REVISION=
 	@scripts/repo --promote "$$REVISION" --key "$$KEY" --base "$$BASE" "$$TREE"
@@ -99,10 +101,11 @@ help:                   ## print this list
 	@echo '  PROFILE=none         build without the profile of the tree, into dist/<tree>+plain/'
 	@echo '  VERSION= SHA256=     another upstream release of the tree, and the hash of its tarball'
 	@echo '  TARBALL=             a tarball already at hand, with its .asc beside it'
+	@echo '  UPSTREAM=            URL of a mirror of upstream'"'"'s archive, which is asked first'
 	@echo '  TESTS=1              prove: run each patch'"'"'s tests, too; TESTS=missing: only what'
 	@echo '                       the committed record lacks; TESTS=mutations: broken patches'
-	@echo '  KEY= BASE=           repo: fingerprint of the key that signs, URL that it will have'
-	@echo '  DIST=bookworm        repo: release of Debian that the .deb are for (pin.conf says it)'
+	@echo '  KEY= BASE=           release, repo: fingerprint of the key that signs, and the URL'
+	@echo '  DIST=bookworm        release, repo: Debian that the .deb are for (pin.conf says it)'
 	@echo '  REVISION=            promote: the revision (default: the newest of the tree)'
 	@echo '  SUITE= BUILDS="a b"  bench: workloads (bench/run --help lists them) and builds'
 	@echo '  IOPS=3000            bench: requests a second that the disk allows'
@@ -120,3 +123,5 @@ setup-report:
 	@build/setup report
 setup-repo:
 	@build/setup repo
+setup-release:
+	@build/setup release

@@ -14,9 +14,11 @@ from millrace.patches import diff, series
 from millrace.upstream import pins, tarballs
 from support.checkout import CACHE, TREE, Checkout
 
+pytest_plugins = ['support.shop']
 
 # files of upstream's that tests touch, besides those of the series
 TOUCHED = ('CREDITS', 'README.md', 'mysql-test/suite/innodb/t/instant_alter.test',
+           'scripts/galera_new_cluster.sh', 'support-files/mariadb.service.in',
            *(f'storage/innobase/{name}.cc' for name in (
                'buf/buf0dump', 'buf/buf0flu', 'buf/buf0lru', 'buf/buf0rea', 'log/log0log',
                'log/log0recv', 'os/os0file', 'trx/trx0rseg', 'trx/trx0trx')))

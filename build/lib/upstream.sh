@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Where upstream's releases are to be had, for build/fetch and scripts/upstream-watch: the
-# release archive, and the Debian source packages of the mirrors that this machine uses.
+# Where upstream's releases are to be had, for build/fetch and scripts/upstream-watch: the mirror
+# of the release archive that UPSTREAM names, the release archive, and the Debian source packages
+# of the mirrors that this machine uses.
 # Sourced after context.sh, once `context` has set what the tree is built from.
 #
 #   archive_download VERSION DIR     tarball and signature as DIR/archive and DIR/archive.asc
@@ -15,18 +16,32 @@
 
 CURL=(curl --fail --location --show-error --connect-timeout 10 --retry 2)
 
+# ARCHIVE, after the same below UPSTREAM: its path is the layout
+archives() {
+    [ -z "${UPSTREAM:-}" ] || echo "${UPSTREAM%/}/${ARCHIVE#*://*/}"
+    echo "$ARCHIVE"
+}
+
 archive_download() {
-    local url=${ARCHIVE//@VERSION@/$1}
-    say "fetching $url"
-    "${CURL[@]}" --silent --output "$2/archive.asc" "$url.asc" \
-        && "${CURL[@]}" --progress-bar --output "$2/archive" "$url"
+    local archive url
+    for archive in $(archives); do
+        url=${archive//@VERSION@/$1}
+        say "fetching $url"
+        "${CURL[@]}" --silent --output "$2/archive.asc" "$url.asc" \
+            && "${CURL[@]}" --progress-bar --output "$2/archive" "$url" && return
+    done
+    return 1
 }
 
 # The directory of the archive in which there is one for each release, as it is listed.
 archive_releases() {
-    local parent=${ARCHIVE%%@VERSION@*} listing
-    listing=$("${CURL[@]}" --silent "${parent%/*}/") || return 1
-    grep -oE "${parent##*/}${VERSION%.*}\.[0-9]+" <<< "$listing" \
+    local archive parent listing listings=''
+    for archive in $(archives); do
+        parent=${archive%%@VERSION@*}
+        listing=$("${CURL[@]}" --silent "${parent%/*}/") && listings=$listings$listing
+    done
+    [ -n "$listings" ] || return 1
+    grep -oE "${parent##*/}${VERSION%.*}\.[0-9]+" <<< "$listings" \
         | sed "s|^${parent##*/}||" | sort -uV
 }
 
@@ -67,7 +82,13 @@ debian_download() {
     local version
     version=$(debian_versions | grep -E "^([0-9]+:)?${1//./\\.}-" | tail -n1) || true
     if [ -z "$version" ]; then
-        echo "no Debian mirror lists the source package $DEBIAN_SOURCE of release $1" >&2
+        version=$(debian_versions | grep -E "^([0-9]+:)?${1//./\\.}\+" | tail -n1) || true
+        if [ -n "$version" ]; then
+            echo "Debian's $DEBIAN_SOURCE $version is passed over: it is repacked, without" \
+                "upstream's signature" >&2
+        else
+            echo "no Debian mirror lists the source package $DEBIAN_SOURCE of release $1" >&2
+        fi
         return 1
     fi
     mkdir -p "$2/source"

@@ -12,10 +12,9 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
+from millrace import publisher
 from millrace.command import run_command
 from millrace.patches.header import read_header
-
-MAINTAINER = 'Millrace developers <millrace@localhost.invalid>'
 
 
 def entry_lines(version, patches):
@@ -41,14 +40,14 @@ def main(argv):
     kind, *patches = argv
     version, release = os.environ['VERSION'], os.environ['RELEASE']
     epoch = int(os.environ['SOURCE_DATE_EPOCH'])
-    lines = entry_lines(version, patches)
+    lines, maintainer = entry_lines(version, patches), publisher.field('Maintainer')
     if kind == 'deb':
         print(f'millrace (1:{version}-{release}) unstable; urgency=medium\n')
         print('\n'.join(items(lines, '  * ')))
-        print(f'\n -- {MAINTAINER}  {formatdate(epoch)}')
+        print(f'\n -- {maintainer}  {formatdate(epoch)}')
     else:
         day = time.strftime('%a %b %d %Y', time.gmtime(epoch))
-        print(f'* {day} {MAINTAINER} - {version}-{release}')
+        print(f'* {day} {maintainer} - {version}-{release}')
         print('\n'.join(items(lines, '- ')).replace('%', '%%'))
 
 

@@ -9,6 +9,9 @@ class Failure(Exception):
         self.lines = [line for text in (what, *more) if text for line in str(text).splitlines()]
         super().__init__('\n  '.join(self.lines))
 
+    def __reduce__(self):               # from one process to another
+        return Failure, tuple(self.lines)
+
 
 @dataclass(frozen=True)
 class Fault:

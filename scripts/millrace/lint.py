@@ -1,7 +1,8 @@
 """The lint of the checkout: whatever can be told without building anything.
 
 Shell by shellcheck, Python by flake8, the length of lines, the patches' own lint for all
-trees, and whether patches/differences and the tables are up to date.  Prints a line for
+trees, whether patches/differences and the tables are up to date, and whether the security fixes
+of each pinned release are known.  Prints a line for
 each fault, FILE:LINE: WHAT; mend: HOW, and exits 1 where there is any.
 """
 import re
@@ -14,7 +15,7 @@ from millrace.command import environment, output, parser, run_command, say
 from millrace.errors import Failure, Fault, FaultyFile
 from millrace.patches import compare, tables
 from millrace.prove import lint
-from millrace.upstream import pins
+from millrace.upstream import pins, security
 
 LONGEST = 99
 # records, data and texts of others, whose lines are theirs
@@ -113,11 +114,17 @@ def check_patches():
         return [error.fault]
 
 
+def check_security():
+    """The Faults of what is known of the security fixes of the trees."""
+    return [fault for tree in pins.trees() for fault in security.faults(tree)]
+
+
 def main(argv):
     """Prints all faults."""
     parser('scripts/lint', __doc__).parse_args(argv)
     paths = files()
-    faults = [*check_code(paths), *check_lengths(paths), *check_patches()]
+    faults = [*check_code(paths), *check_lengths(paths), *check_patches(),
+              *check_security()]
     for fault in faults:
         print(fault)
     if faults:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import release
-from support.upstream import serve
+from support.upstream import Upstream, serve
 
 VERSION, SHA256 = release()
 
@@ -157,6 +157,73 @@ def test_what_the_index_has_dropped_is_in_the_pool(checkout, tmp_path):
             assert status == 1 and 'archive.asc' not in files, text
             assert '404' in text
         server.shutdown()
+
+
+def test_a_mirror_of_the_archive(empty, tmp_path):
+    """It is asked first; where it lacks the release, the archive is."""
+    upstream = Upstream(empty, tmp_path, '10.11')
+    mirror, other = tmp_path / 'pub/mariadb', tmp_path / 'empty'
+    for place in (mirror, other):
+        place.mkdir(parents=True)
+    with serve(tmp_path / 'pub') as server:
+        named = f'http://127.0.0.1:{server.server_port}/mariadb/'
+        try:
+            for version in ('10.11.90', '10.11.91'):
+                upstream.release(version, {'README.md': 'a release\n'})
+            (upstream.archive / 'mariadb-10.11.90').rename(mirror / 'mariadb-10.11.90')
+            for url in (named, other.as_uri()):
+                status, text = empty.run('build/fetch', '10.11.91', UPSTREAM=url)
+                assert status == 0 and 'the signature is right' in text, text
+                (empty.cache / 'mariadb-10.11.91.tar.gz').unlink()
+            assert empty.run('build/fetch', '10.11.90')[0] == 1
+            status, text = empty.run('build/fetch', '10.11.90', UPSTREAM=named)
+            assert status == 0 and f'{named}mariadb-10.11.90/source/' in text, text
+            # what it serves is verified like the archive's
+            asc = mirror / 'mariadb-10.11.90/source/mariadb-10.11.90.tar.gz.asc'
+            (empty.cache / 'mariadb-10.11.90.tar.gz').unlink()
+            shutil.copy(next(upstream.archive.glob('mariadb-10.11.91/*/*.asc')), asc)
+            status, text = empty.run('build/fetch', '10.11.90', UPSTREAM=named)
+            assert status == 1 and "signature is not upstream's" in text, text
+            # and its releases are known
+            status, text = empty.run('scripts/upstream-watch', UPSTREAM=named)
+            assert '10.11.91 is out' in text, text
+            shutil.rmtree(upstream.archive / 'mariadb-10.11.91')
+            status, text = empty.run('scripts/upstream-watch', UPSTREAM=named)
+            assert '10.11.90 is out' in text, text
+        finally:
+            upstream.close()
+            server.shutdown()
+
+
+REPACKED = """
+. build/lib/context.sh && context && . build/lib/upstream.sh
+mkdir -p "$1/lists/partial"
+echo "deb-src [trusted=yes] $2 ./" > "$1/sources.list"
+APT=(-qq -o "Dir::Etc::SourceList=$1/sources.list" -o Dir::Etc::SourceParts=/dev/null
+     -o "Dir::State::Lists=$1/lists" -o "APT::Sandbox::User=$(id -un)")
+apt-get "${APT[@]}" update && debian_download "$3" "$1"
+"""
+SOURCES = """Package: mariadb
+Format: 3.0 (quilt)
+Binary: mariadb-server
+Version: {version}
+Directory: .
+Files:
+ d41d8cd98f00b204e9800998ecf8427e 0 mariadb_{version}.dsc
+Checksums-Sha256:
+ e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 0 mariadb_{version}.dsc
+
+"""
+
+
+def test_what_debian_has_repacked_is_passed_over(checkout, tmp_path):
+    (tmp_path / 'mirror').mkdir()
+    (tmp_path / 'mirror/Sources').write_text(SOURCES.format(version='1:11.8.9+ds-0+deb13u1'))
+    for version, words in (('11.8.9', '1:11.8.9+ds-0+deb13u1 is passed over: it is repacked'),
+                           ('11.8.8', 'no Debian mirror lists')):
+        status, text = checkout.run('bash', '-c', REPACKED, 'bash', tmp_path / 'apt',
+                                    (tmp_path / 'mirror').as_uri(), version)
+        assert status == 1 and words in text, text
 
 
 def on_tmpfs(options, cache, script):

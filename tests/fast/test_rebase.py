@@ -475,6 +475,23 @@ def test_watch(release):
     assert f'make rebase TREE={TREE} VERSION={NEW}' in text and '10.12.3' not in text
 
 
+def test_the_security_fixes_of_a_release(release):
+    """The watch and the rebase tell those that are known, and what is not."""
+    release.series('same')
+    release.next()
+    unknown = f'trees/{TREE}/security.toml does not know {NEW}: enter which CVEs it closes'
+    for command in (['make', 'upstream-watch'], ['scripts/rebase', '--check', NEW]):
+        status, text = release.checkout.run(*command, VERSION='')
+        assert status == 0 and unknown in text, text
+    file = release.checkout.path / f'trees/{TREE}/security.toml'
+    file.write_text(f'{file.read_text()}\n["{NEW}"]\nsource = "a test"\n'
+                    'cves = ["CVE-2026-99991", "CVE-2026-99992"]\n')
+    known = f'{NEW} closes CVE-2026-99991, CVE-2026-99992'
+    for command in (['make', 'upstream-watch'], ['scripts/rebase', '--check', NEW]):
+        status, text = release.checkout.run(*command, VERSION='')
+        assert status == 0 and known in text and 'does not know' not in text, text
+
+
 def test_watch_without_a_network(checkout):
     status, text = checkout.run('scripts/upstream-watch', prefix=('unshare', '-rn'))
     assert status == 1

@@ -92,7 +92,7 @@ def made(checkout):
     """Runs make, whose commands print their arguments and do nothing: a list of these."""
     echoes = ('bench/run', 'bench/report', 'bench/train', 'scripts/rebase', 'scripts/prove',
               'scripts/new-patch', 'scripts/import-patch', 'scripts/export-patch',
-              'scripts/repo')
+              'scripts/release', 'scripts/repo')
     scripts = {'build/setup': 'true', 'build/lib/locked': 'exec "$@"',
                **dict.fromkeys(echoes, 'printf "%s\\n" "$@"')}
     for name, text in scripts.items():
@@ -118,7 +118,8 @@ def test_the_default_tree_has_one_home(checkout, made):
 # target: the variables of the user's that reach its command
 GIVEN = {'rebase': 'VERSION', 'new-patch': 'NAME', 'import-patch': 'FILE NAME',
          'export-patch': 'NAME', 'prove': 'TREE', 'report': 'SET', 'profile': 'TREE SECONDS SIZE',
-         'repo': 'KEY BASE DIST TREE', 'promote': 'KEY BASE REVISION TREE',
+         'release': 'KEY BASE DIST TREE', 'repo': 'KEY BASE DIST TREE',
+         'promote': 'KEY BASE REVISION TREE',
          'bench': 'TREE SUITE BUILDS IOPS ROUNDS SECONDS SIZE DATA', 'help': 'TREE'}
 
 
@@ -182,6 +183,18 @@ def test_setup_without_root_names_what_is_missing(checkout, tmp_path):
                                     PATH=str(commands))
         assert status == 1
         assert 'no-such-package' in text and f'apt-get build-dep {checkout.path}' in text
+
+
+def test_setup_takes_what_debian_lacks_whole_or_not_at_all(checkout, tmp_path):
+    """Into the cache, where it is found without a network."""
+    offline = {'PIP_INDEX_URL': 'file:///none', 'PIP_RETRIES': '0'}
+    place = tmp_path / 'cache'
+    place.mkdir()
+    status, text = checkout.run('build/setup', 'release', MILLRACE_CACHE=str(place), **offline)
+    assert status == 1 and 'error: pip could not install what build/lib/pypi' in text, text
+    assert not list(place.iterdir())
+    for _ in range(2):
+        assert checkout.run('build/setup', 'release', **offline) == (0, '')
 
 
 def test_setup_needs_no_python(checkout, tmp_path):

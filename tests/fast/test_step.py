@@ -19,14 +19,17 @@ if [ -f "$TOP/while" ]; then mv "$TOP/while" "$TOP/build/lib/tarball/README"; fi
 CONFIGURE = TOP / 'build/cmake/configure'
 ROAD = ('bash', '-ec', 'build/apply && build/lib/step tarball')
 # the files with the steps that are taken again when they change
-INPUTS = {'debian/control': {'source-deb', 'deb'}, 'rpm/millrace.spec.in': {'source-rpm', 'rpm'},
+INPUTS = {'debian/control': {'source-deb', 'deb', 'source-rpm', 'rpm'},
+          'debian/rules': {'source-deb', 'deb'}, 'rpm/millrace.spec.in': {'source-rpm', 'rpm'},
           'trees/upstream.asc': {'source-deb', 'deb'}, 'build/deb': {'deb'},
           'build/cmake/layout-rpm.cmake': {'source-rpm', 'rpm'},
           'build/lib/tarball/README': {'tarball'},
+          'build/cmake/portable.cmake': {'rpm', 'tarball'},
           'build/lib/components': {'source-rpm', 'rpm', 'tarball'},
           'build/compiler/cached': {'deb', 'rpm', 'tarball'},
           **dict.fromkeys(('build/cmake/server.cmake', 'build/cmake/configure',
                            'build/compiler/profiled', 'build/compiler/with-profile',
+                           'build/lib/wsrep-environment',
                            'trees/tiny/profile-gcc12.tar.xz', 'trees/tiny/pin.conf',
                            'patches/tiny/one.patch'),
                           {'source-deb', 'deb', 'source-rpm', 'rpm', 'tarball'}),

@@ -133,6 +133,8 @@ publish() {
 	mkdir "$shop/dist" "$shop/debian"
 	cp -r "$top/scripts" "$top/trees" "$shop/"
 	cp "$top/debian/control" "$shop/debian/"
+	# the packages may have no publisher yet
+	sed -i 's/invalid/unpublished/' "$shop/scripts/millrace/publisher.py"
 	ln -s "$dist" "$shop/dist/$tree"
 	/usr/bin/python3 -u -m http.server --bind 127.0.0.1 --directory "$shop/dist" 0 \
 		>"$scratch/web.log" 2>&1 &

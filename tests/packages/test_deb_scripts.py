@@ -61,9 +61,10 @@ def test_the_way_back_does_not_end_at_a_question(root):
 
 def test_a_new_server_has_a_database(root):
     root('''
-        apt install millrace-server
+        apt install millrace-server >/tmp/said 2>&1
         whole
         [ -e /var/lib/mysql/mysql/new ]
+        says 'automatic security updates do not cover this server'
     ''')
 
 

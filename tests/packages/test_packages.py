@@ -2,6 +2,7 @@
 import re
 import subprocess
 
+import pytest
 from millrace import TOP
 from millrace.command import output
 from support.checkout import TREE
@@ -72,6 +73,26 @@ def test_no_path_of_the_checkout_in_the_binaries(tmp_path):
     done = subprocess.run(['grep', '-rlF', str(TOP), tmp_path / 'deb'], text=True,
                           capture_output=True, check=False)
     assert done.returncode == 1, done.stdout[:4000]
+
+
+# the files of a package whose names match, on stdout
+UNPACK = {'millrace-server_*.deb': 'dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards "$2"',
+          'millrace-server-[0-9]*.rpm': 'rpm2cpio "$1" | cpio -i --quiet --to-stdout "$2"',
+          'millrace-[0-9]*.tar.zst': 'tar --zstd -xf "$1" -O --wildcards "$2"'}
+
+
+@pytest.mark.parametrize('package', UNPACK)
+def test_the_unit_takes_no_variable_from_where_mysql_writes(package):
+    def content(name):
+        return output('sh', '-c', UNPACK[package], 'sh', next(DIST.glob(package)), name)
+    unit = content('*/systemd/*/mariadb.service' if 'tar' not in package
+                   else '*/systemd/mariadb.service')
+    assert re.findall('^EnvironmentFile=.*', unit, re.MULTILINE) \
+        == ['EnvironmentFile=-/run/mariadb-wsrep-new-cluster']
+    assert 'exec /' in unit and unit.count('\nExecStart=') == 1
+    assert ('\nExecStartPre=/usr/libexec/mariadb-prepare-db-dir\n' in unit) == ('rpm' in package)
+    script = content('*/bin/galera_new_cluster')
+    assert '> /run/mariadb-wsrep-new-cluster ' in script
 
 
 def test_configured_again_it_is_the_same():

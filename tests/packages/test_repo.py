@@ -4,138 +4,21 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
+import time
 from pathlib import Path
 
 import pytest
 from millrace import TOP
+from support.checkout import ONCE
 from support.clients import Apt, Dnf
-from support.finished import finish, sum_up
-from support.upstream import serve
+from support.finished import sum_up
+from support.shop import Shop, gpg
 
 # its keys, packages and server are made once
-pytestmark = pytest.mark.xdist_group('repo')
+pytestmark = [pytest.mark.xdist_group('repo'), ONCE]
 
-KEYS = ('Maintainer', 'Mallory', 'Successor')
 SERVER, CLIENT, COMMON = 'millrace-server', 'millrace-client', 'millrace-common'
-
-
-def gpg(home, *words, check=True):
-    """The output of gpg with a home."""
-    return subprocess.run(['gpg', '--homedir', home, '--batch', '--quiet', '--pinentry-mode',
-                           'loopback', '--passphrase', '', *map(str, words)], check=check,
-                          capture_output=True, text=True).stdout
-
-
-@pytest.fixture(scope='module')
-def home(tmp_path_factory):
-    """A GNUPGHOME with the keys; the public part of a fourth one."""
-    place = tmp_path_factory.mktemp('gnupg')
-    place.chmod(0o700)
-    other = tmp_path_factory.mktemp('other')
-    other.chmod(0o700)
-    for name in KEYS:
-        gpg(place, '--quick-generate-key', f'{name} <{name.lower()}@example.org>', 'rsa2048')
-    gpg(other, '--quick-generate-key', 'Away <away@example.org>', 'ed25519')
-    (other / 'key').write_text(gpg(other, '--armor', '--export'))
-    gpg(place, '--import', other / 'key')
-    yield place
-    for each in (place, other):
-        subprocess.run(['gpgconf', '--homedir', each, '--kill', 'gpg-agent'], check=False)
-
-
-@pytest.fixture(scope='module')
-def keys(home):
-    """{name: fingerprint}."""
-    listing = gpg(home, '--with-colons', '--list-keys')
-    return dict((name, fingerprint) for fingerprint, name in re.findall(
-        r'^fpr:+([0-9A-F]+):\nuid:.*?:(\w+) <', listing, re.MULTILINE))
-
-
-class Market:
-    """A server for one shop at a time; and what was made once, for all of them."""
-
-    def __init__(self, home, key, place):
-        self.home, self.key, self.place = home, key, place
-        self.made, self.begun = {}, {}
-        self.server = serve(place / 'repo')
-        self.base = f'http://127.0.0.1:{self.server.server_port}'
-
-    def packages(self, version, facts):
-        """A directory with packages."""
-        name = repr((version, sorted(facts.items())))
-        if name not in self.made:
-            self.made[name] = self.place / f'packages-{len(self.made)}'
-            finish(self.made[name], self.place / f'work-{len(self.made)}', version, **facts)
-        return self.made[name]
-
-
-@pytest.fixture(scope='module')
-def market(home, keys, tmp_path_factory):
-    """The market of the file."""
-    made = Market(home, keys['Maintainer'], tmp_path_factory.mktemp('market'))
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-
-
-class Shop:
-    """A checkout with packages, whose dist/repo/ is served."""
-
-    def __init__(self, checkout, market):
-        self.checkout, self.market, self.key = checkout, market, market.key
-        self.dist, self.repo = checkout.path / 'dist', checkout.path / 'dist/repo'
-        self.environment = {'GNUPGHOME': str(market.home), 'TREE': None}
-        self.base, self.server = market.base, market.server
-        self.dist.mkdir()
-        (market.place / 'repo').unlink(missing_ok=True)
-        (market.place / 'repo').symlink_to(self.repo)
-
-    def finish(self, tree='10.11', version='10.11.18', **facts):
-        """Makes packages."""
-        shutil.rmtree(self.dist / tree, ignore_errors=True)
-        shutil.copytree(self.market.packages(version, facts), self.dist / tree)
-
-    def run(self, *words, **variables):
-        """Runs scripts/repo: the exit status and what it says."""
-        return self.checkout.run('scripts/repo', *words, **{**self.environment, **variables})
-
-    def publish(self, *words, **variables):
-        """Takes the packages of dist/ in."""
-        status, text = self.run('--key', self.key, '--base', self.base, *words, **variables)
-        assert status == 0, text
-        return text
-
-    def promote(self, revision='', tree='10.11'):
-        """Takes a revision into stable."""
-        status, text = self.run('--promote', revision, tree)
-        assert status == 0, text
-        return text
-
-    def begin(self, stable=False, **facts):
-        """Makes packages and publishes them: each kind once, and then by copying."""
-        self.finish(**facts)
-        name = repr((stable, sorted(facts.items())))
-        kept = self.market.place / f'begun-{len(self.market.begun)}'
-        if name in self.market.begun:
-            subprocess.run(['cp', '-a', self.market.begun[name], self.repo], check=True)
-            return
-        self.publish()
-        if stable:
-            self.promote()
-        subprocess.run(['cp', '-a', self.repo, kept], check=True)
-        self.market.begun[name] = kept
-
-    def files(self):
-        """{path: (inode, time, bytes)} of the repository."""
-        return {str(path.relative_to(self.repo)): (path.stat().st_ino, path.stat().st_mtime_ns,
-                                                   path.read_bytes())
-                for path in self.repo.rglob('*') if path.is_file()}
-
-
-@pytest.fixture
-def shop(checkout, market):
-    """A shop without packages."""
-    return Shop(checkout, market)
 
 
 @pytest.fixture
@@ -183,6 +66,37 @@ def test_apt_takes_both_channels_and_the_way_back(shop, apt):
                     .iterdir())) > 3
 
 
+def test_it_says_which_holes_a_revision_leaves_open(shop):
+    shop.finish(rpm=False)
+    line = '10.11.18-1 of tree 10.11 is behind upstream: 10.11.19 closes CVE-2026-47023, '
+    assert line in shop.publish() and line in shop.promote()
+
+
+def test_unattended_upgrades_are_for_who_copies_a_line(shop, apt):
+    """The pattern is that of the stable suite, as apt knows it, and of no other."""
+    shop.begin(stable=True, content='content 1')
+    apt.add(shop.repo, 'millrace-10.11-bookworm.sources',
+            'millrace-10.11-bookworm-testing.sources')
+    assert apt('update'), apt.text
+    text = (TOP / 'docs/operate.md').read_text()
+    source, target = re.search('^    cp (.*) (.*)$', text, re.MULTILINE).groups()
+    assert source.rpartition('/')[2] not in os.listdir(f'{apt.root}{target}')
+    # besides this machine's own
+    assert apt.run('env', f'APT_CONFIG={apt.root}{source}', 'apt-config', 'dump',
+                   '--format=%v%n', 'Unattended-Upgrade::Origins-Pattern'), apt.text
+    [pattern] = [line for line in apt.text.splitlines() if 'Millrace' in line]
+    wanted = dict(word.split('=') for word in
+                  pattern.replace('${distro_codename}', 'bookworm').split(','))
+    assert apt('policy'), apt.text
+    suites = [dict(word.split('=') for word in line.split(','))
+              for line in re.findall('release (.*o=Millrace.*)', apt.text)]
+    letters = {'origin': 'o', 'codename': 'n'}
+    matched = {suite['n'] for suite in suites
+               if all(suite[letters[key]] == value for key, value in wanted.items())}
+    assert {suite['n'] for suite in suites} == {'bookworm', 'bookworm-testing'}
+    assert matched == {'bookworm'}
+
+
 def test_apt_asks_for_indices_by_hash(shop, apt):
     shop.begin(rpm=False)
     asked = []
@@ -220,12 +134,15 @@ def test_apt_refuses_what_is_not_the_maintainers(shop, apt, home, keys):
     assert not apt.fetch(SERVER) and 'Hash Sum mismatch' in apt.text, apt.text
     release = shop.repo / 'apt/dists/bookworm-testing/InRelease'
     whole = release.read_text()
+    later = time.time() + 9         # apt asks for what is newer by seconds
     release.write_text(whole.replace('Label: Millrace', 'Label: Mallory'))
+    os.utime(release, (later, later))
     # gpgv's word, and sqv's
     assert not apt('update') and re.search('BADSIG|manipulated|[Bb]ad signature', apt.text), \
         apt.text
     release.write_text(whole)
     sign_again(shop, home, keys['Mallory'], release.relative_to(shop.repo), '--clearsign')
+    os.utime(release, (later, later))
     assert not apt('update') and re.search('NO_PUBKEY|Missing key', apt.text), apt.text
 
 
@@ -385,6 +302,22 @@ def no_release(shop):
     conf.write_text(conf.read_text().replace('DEBIAN_RELEASE', 'DEBIAN_RELAESE'))
 
 
+def no_publisher(shop):
+    shop.finish()
+    shop.publisher('A Person <a@localhost.invalid>', 'https://example.org/')
+
+
+def no_homepage(shop):
+    shop.finish()
+    shop.publisher('A Person <a@example.org>', 'https://millrace.invalid/')
+
+
+def security(shop, old, new):
+    shop.finish()
+    file = shop.checkout.path / 'trees/10.11/security.toml'
+    file.write_text(re.sub(old, new, file.read_text(), count=1, flags=re.MULTILINE))
+
+
 def changed_since(shop):
     shop.begin()
     next(shop.repo.glob('rpm/**/*.src.rpm')).write_text('changed')
@@ -421,6 +354,16 @@ FAULTS = {
                        'DIST=trixie'),
     'no Debian': (no_release, ALL, 'trees/10.11/pin.conf names no DEBIAN_RELEASE', 'add it'),
     'no such Debian': (Shop.finish, [*ALL, '--debian', '../..'], 'DIST=../..', 'DIST=bookworm'),
+    'nobody': (no_publisher, ALL, 'Maintainer: A Person <a@localhost.invalid> is a placeholder',
+               'write yours, then make'),
+    'no homepage': (no_homepage, ALL, 'Homepage: https://millrace.invalid/ is a', 'write yours'),
+    'packages of nobody': (
+        lambda shop: shop.finish(maintainer='A Person <a@localhost.invalid>'), ALL,
+        'was built with the placeholder Maintainer', 'make TREE=10.11'),
+    'unknown fixes': (lambda shop: security(shop, r'10\.11\.18"', '10.11.14"'), ALL,
+                      'trees/10.11/security.toml does not know 10.11.18', 'make upstream-watch'),
+    'fixes of before': (lambda shop: security(shop, '^checked.*', 'checked = 2020-01-01'), ALL,
+                        'trees/10.11/security.toml was checked on 2020-01-01', 'set `checked`'),
     'changed since': (changed_since, ALL, 'not the one that was signed', 'bring repo/ back'),
     'sums of somebody': (sums_of_somebody, ALL, 'not signed by a key of yours', 'bring repo/ '),
     'nothing to promote from': (Shop.finish, ['--promote', '', '10.11'], 'no repository',
@@ -551,7 +494,8 @@ GPG = '#!/bin/sh\nexec {gpg} --batch --pinentry-mode loopback --passphrase "" "$
 def test_every_command_of_the_page(shop, tmp_path):
     for tree, version in re.findall(r'TREE=([\d.]+) REVISION=([\d.]+)-1', PAGE):
         shop.finish(tree, version, rpm=False)
-    shop.finish(rpm=False)
+    shop.pin()
+    shop.commit()
     (tmp_path / 'bin').mkdir()
     (tmp_path / 'bin/gpg').write_text(GPG.format(gpg=shutil.which('gpg')))
     (tmp_path / 'bin/gpg').chmod(0o755)
@@ -562,6 +506,8 @@ def test_every_command_of_the_page(shop, tmp_path):
     try:
         for kind, commands in BLOCKS:
             if kind == 'slow':
+                if commands.startswith('make\n'):
+                    shop.make(rpm=False)
                 continue
             listing = gpg(place, '--with-colons', '--list-keys')
             for key in re.findall(r'^fpr:+([0-9A-F]+):', listing, re.MULTILINE)[:1]:
@@ -585,7 +531,12 @@ def test_what_the_page_names_is_there(shop):
         if program == 'make':
             status, text = shop.checkout.run('bash', '-c', command.replace('make', 'make -n', 1))
             assert status == 0 and text, f'{command}: {text}'
-    shop.begin(stable=True)
+    shop.pin()
+    shop.commit()
+    shop.make()
+    status, text = shop.release()
+    assert status == 0, text
+    shop.promote()
     table = re.search(r'^\| path .*?\n\n', PAGE, re.DOTALL | re.MULTILINE)[0]
     rows = re.findall(r'^\| ([^|]+) \|', table, re.MULTILINE)[2:]
     assert len(rows) > 8
@@ -603,21 +554,21 @@ def test_the_lines_for_users(shop, apt, tmp_path):
     shop.begin(stable=True, content='content 1')
     shop.finish('11.8', '11.8.6', rpm=False)
     shop.publish()
-    text = (TOP / 'README.md').read_text()
-    lines = re.findall(r'^    (?=curl|apt )(.*)$', text[text.index('## Install'):], re.MULTILINE)
-    named = re.findall(r'\$BASE/(\S+)', '\n'.join(lines))
-    assert len(named) == 2
-    for path in (*named, *(f'apt/{name}' for name in re.findall(r'`(\S+\.sources)`', text))):
+    blocks = [textwrap.dedent(block) for block in re.findall(
+        r'(?<=\n\n)((?:    .*\n)+)', (TOP / 'docs/install.md').read_text(encoding='utf-8'))]
+    named = re.findall(r'\$BASE/(\S+)', '\n'.join(blocks))
+    assert len(named) == 9
+    for path in named:
         assert (shop.repo / path).exists(), path
-    page = (TOP / 'docs/operate.md').read_text()
-    tarball = page[page.index('## Run the tarball'):].split('\n\n')[1]
+    [tarball] = [block for block in blocks if 'gpgv' in block]
     assert '/etc' not in tarball
     done = subprocess.run(['bash', '-euc', tarball], cwd=tmp_path, check=False, text=True,
                           capture_output=True,
                           env={**os.environ, 'BASE': shop.base, 'no_proxy': '127.0.0.1'})
     assert done.returncode == 0 and '.tar.zst: OK' in done.stdout, done.stderr
-    [repo] = re.findall(r'\$BASE/(\S+\.repo)', page)
-    assert (shop.repo / repo).exists()
-    apt.add(shop.repo, 'millrace-10.11-bookworm.sources')
-    assert apt('update') and apt.fetch(re.search('apt install (millrace-server)$', lines[2])[1]), \
-        apt.text
+    bookworm, trixie = (block for block in blocks if '.sources' in block)
+    assert trixie == bookworm.replace('10.11-bookworm', '11.8-trixie')
+    apt.add(shop.repo, re.search(r'\S+\.sources$', bookworm, re.MULTILINE)[0].split('/')[-1])
+    assert apt('update'), apt.text
+    for package in re.findall('apt install (millrace-[a-z]+)', bookworm):
+        assert apt.fetch(package), apt.text

@@ -69,15 +69,16 @@ class Browser:
         assert 'error' not in answer, f'{method}: {answer["error"]}'
         return answer['result']
 
-    def open(self, path, width, scheme):
-        """Opens a file at a width in pixels, light or dark: the faults on the way, which are
-        errors on the console, exceptions, and files that could not be loaded."""
+    def open(self, page, width, scheme):
+        """Opens a file, or a URL, at a width in pixels, light or dark: the faults on the way,
+        which are errors on the console, exceptions, and files that could not be loaded."""
         self.events = []
         self.ask('Emulation.setDeviceMetricsOverride', width=width, height=900,
                  deviceScaleFactor=1, mobile=width < 600)
         self.ask('Emulation.setEmulatedMedia',
                  features=[{'name': 'prefers-color-scheme', 'value': scheme}])
-        loader = self.ask('Page.navigate', url=path.resolve().as_uri())['loaderId']
+        url = page if isinstance(page, str) else page.resolve().as_uri()
+        loader = self.ask('Page.navigate', url=url)['loaderId']
 
         def loaded(event):
             # about:blank's event, or that of the page before, may come late
@@ -102,6 +103,22 @@ class Browser:
             elif method == 'Network.loadingFailed':
                 faults.append(f'not loaded: {of["errorText"]}')
         return faults
+
+    def asked_for(self):
+        """The URLs that the page has asked for."""
+        return [event['params']['request']['url'] for event in self.events
+                if event.get('method') == 'Network.requestWillBeSent']
+
+    def click(self, element):
+        """Clicks on the element that an expression gives, as with a mouse."""
+        x, y = self.evaluate(f"""(() => {{
+            const one = {element}
+            one.scrollIntoView({{block: 'center'}})
+            const box = one.getBoundingClientRect()
+            return [box.x + box.width / 2, box.y + box.height / 2]
+        }})()""")
+        for kind in ('mousePressed', 'mouseReleased'):
+            self.ask('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
 
     def evaluate(self, expression):
         """The value of an expression in the page."""

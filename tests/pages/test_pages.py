@@ -3,8 +3,10 @@ illegible.
 
 Most are drawn from invented result sets (sample.py); a few from test-results/sets.
 """
+import gzip
 import os
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -16,9 +18,10 @@ from millrace_bench.report import headline, sets
 from millrace_bench.report import pages as drawn_pages
 from pages import sample
 from pages.browser import Browser
+from support.checkout import ONCE
 
 # they use one browser
-pytestmark = pytest.mark.xdist_group('pages')
+pytestmark = [pytest.mark.xdist_group('pages'), ONCE]
 SIZES = [(390, 'light'), (390, 'dark'), (1280, 'light'), (1280, 'dark')]
 
 HEAD = '<!DOCTYPE html><meta name="viewport" content="width=device-width, initial-scale=1">' \
@@ -31,9 +34,9 @@ LOOK = r'''
   document.querySelectorAll('details').forEach(one => one.open = true);
   if (document.documentElement.scrollWidth > wide)
     faults.push('the page is wider than the screen');
-  for (const one of document.querySelectorAll('body *')) {
+  for (const one of document.querySelectorAll('PART *')) {
     const box = one.getBoundingClientRect();
-    if (box.right > wide + 0.5 && !one.closest('.wide') && !one.closest('svg'))
+    if (box.right > wide + 0.5 && !one.closest('.wide,.md-typeset__scrollwrap,pre,svg'))
       faults.push(`${one.tagName} reaches beyond the screen: ${one.textContent.slice(0, 40)}`);
   }
   for (const one of document.querySelectorAll('th,td,dt,dd'))
@@ -67,7 +70,7 @@ LOOK = r'''
   const ground = one => {
     for (; one; one = one.parentElement) {
       const colour = getComputedStyle(one).backgroundColor;
-      if (!/rgba\(.*, 0\)/.test(colour)) return colour;
+      if (!/rgba\(.*, 0(\.[0-4]\d*)?\)/.test(colour)) return colour;
     }
     return 'rgb(255, 255, 255)';
   };
@@ -89,10 +92,10 @@ LOOK = r'''
 })()'''
 
 
-def look(browser, page, width, scheme):
-    """The faults of a page, as texts."""
+def look(browser, page, width, scheme, part='body'):
+    """The faults of a page, as texts; what is in a part of it must not reach beyond the screen."""
     return browser.open(page, width, scheme) \
-        + browser.evaluate(LOOK.replace('WIDTH', str(width)))
+        + browser.evaluate(LOOK.replace('WIDTH', str(width)).replace('PART', part))
 
 
 @pytest.fixture(scope='module')
@@ -227,6 +230,27 @@ def test_the_same_results_give_the_same_bytes(made, top, tmp_path):
         assert len(files) > 10
         for file in files:
             assert (drawn / file).read_bytes() == (top / SETS[0] / file).read_bytes(), file
+
+
+def test_a_page_is_drawn_again_where_its_set_has_changed(made, tmp_path):
+    path = tmp_path / SETS[1]
+    shutil.copytree(made / SETS[1], path)
+    page = tmp_path / 'report' / SETS[1] / 'index.html'
+
+    def draw():
+        drawn_pages.draw([path], tmp_path / 'report', say=lambda text: None)
+        return page.stat().st_mtime_ns
+    first = draw()
+    assert draw() == first
+    sample.change(path, lambda data: data.update(commit='1' * 40))
+    second = draw()
+    assert second != first and '1' * 40 in page.read_text()
+    (path / 'runs.csv.gz').write_bytes(gzip.compress(b'case,second\nascending,fast\n'))
+    with pytest.raises(Failure) as failure:     # from the process that draws
+        draw()
+    assert 'runs.csv.gz: ' in failure.value.lines[0] and len(failure.value.lines) > 1
+    assert not failure.value.lines[1].startswith(' ')
+    assert page.stat().st_mtime_ns == second
 
 
 def headline_of(tmp_path, *paths):

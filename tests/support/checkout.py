@@ -6,17 +6,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from millrace import TOP
 from millrace.upstream import pins
 
 CACHE = Path(os.environ.get('MILLRACE_CACHE') or TOP / 'cache')
 TREE = os.environ.get('TREE') or pins.default_tree()
+# tests of what no tree changes
+ONCE = pytest.mark.skipif(TREE != pins.default_tree(),
+                          reason=f'the same for every tree: run with {pins.default_tree()}')
 # what a copy has: all that the commands under test read
-PARTS = ('Makefile', 'README.md', 'series', 'build', 'debian', 'docs', 'rpm', 'patches', 'scripts',
-         'trees')
+PARTS = ('Makefile', 'README.md', 'SECURITY.md', 'series', 'build', 'debian', 'docs', 'rpm',
+         'patches', 'scripts', 'trees')
 # variables of the caller's that would change what a command of the copy does
-REACHES_IN = ('PATCHES', 'VERSION', 'TARBALL', 'SHA256', 'PROFILE', 'MAKE', 'MFLAGS', 'MILLRACE_',
-              'GIT_', 'QUILT_', 'CDPATH')
+REACHES_IN = ('PATCHES', 'VERSION', 'TARBALL', 'UPSTREAM', 'SHA256', 'PROFILE', 'MAKE', 'MFLAGS',
+              'MILLRACE_', 'GIT_', 'QUILT_', 'CDPATH')
 # that all packages are there, as build/setup notes it
 COMPLETE = 'work/.complete-packages'
 

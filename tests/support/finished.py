@@ -1,16 +1,20 @@
 """Packages as build/ leaves them in dist/<tree>/, of the real names and with little in them."""
 import os
+import shutil
 import subprocess
 
+PROGRAM = '/usr/bin/true'     # stands for the server: it is linked with libc
 NAMES = ('server', 'client', 'common', 'backup', 'test')
 CONTROL = '''Package: millrace-{name}
 Source: millrace
 Version: 1:{version}-{revision}
 Architecture: {architecture}
-Maintainer: A Person <a@example.org>
+Maintainer: {maintainer}
 Depends: {depends}
 Description: stands for the real one
  {content}
+ .
+ Built on Debian GNU/Linux 12 (bookworm), and for that release.
 '''
 SOURCE = '''Source: millrace
 Section: database
@@ -70,6 +74,9 @@ def _deb(dist, work, facts):
         text = CONTROL.format(**{**facts, 'name': name, 'architecture': architecture,
                                  'depends': depends}).replace('Depends: \n', '')
         (root / 'DEBIAN/control').write_text(text)
+        if name == 'server':
+            (root / 'usr/sbin').mkdir(parents=True)
+            shutil.copy(PROGRAM, root / 'usr/sbin/mariadbd')
         file = f'millrace-{name}_{facts["version"]}-{facts["revision"]}_{architecture}.deb'
         run('dpkg-deb', '--root-owner-group', '-Znone', '--build', root, dist / file, cwd=work)
 
@@ -92,9 +99,10 @@ def _dsc(dist, work, facts):
 
 
 def _rpm(dist, work, facts):
-    requires = 'Requires: millrace-client = {version}-{revision}'.format(**facts)
+    requires = {'server': 'Requires: millrace-client = {version}-{revision}'.format(**facts),
+                'backup': 'Requires: libc.so.6()(64bit)'}
     packages = ''.join(PACKAGE.format(name=name, content=facts['content'],
-                                      requires=requires if name == 'server' else '')
+                                      requires=requires.get(name, ''))
                        for name in NAMES).replace('%files server\n', '')
     (work / 'millrace.spec').write_text(SPEC.format(**facts, packages=packages))
     run('rpmbuild', '-ba', '--quiet', '-D', f'_topdir {work}/rpm', '-D',
@@ -104,10 +112,22 @@ def _rpm(dist, work, facts):
         file.rename(dist / file.name)
 
 
-def finish(dist, work, version, revision=1, content='content', depends='', rpm=True):
+def _tarballs(dist, work, facts):
+    top = f'millrace-{facts["version"]}-{facts["revision"]}-linux-x86_64'
+    (work / top).mkdir()
+    (work / top / 'README').write_text(f'{facts["content"]}\n')
+    shutil.copy(PROGRAM, work / top)
+    for name in (top, top.replace('millrace', 'millrace-test')):
+        run('tar', '--sort=name', '--mtime=@1', '--owner=0', '--group=0', '--zstd', '-cf',
+            dist / f'{name}.tar.zst', top, cwd=work)
+
+
+def finish(dist, work, version, revision=1, content='content', depends='', rpm=True,
+           maintainer='A Person <a@example.org>'):
     """Makes the packages of a revision in dist/, in the place of those that are there; with
     other `content` other bytes; `depends`: a package that the server's needs, too."""
-    facts = {'version': version, 'revision': revision, 'content': content, 'depends': depends}
+    facts = {'version': version, 'revision': revision, 'content': content, 'depends': depends,
+             'maintainer': maintainer}
     work.mkdir()
     dist.mkdir(parents=True, exist_ok=True)
     for file in dist.iterdir():
@@ -116,8 +136,7 @@ def finish(dist, work, version, revision=1, content='content', depends='', rpm=T
     _dsc(dist, work, facts)
     if rpm:
         _rpm(dist, work, facts)
-    for name in ('millrace', 'millrace-test'):
-        (dist / f'{name}-{version}-{revision}-linux-x86_64.tar.zst').write_text(f'{content}\n')
+    _tarballs(dist, work, facts)
     sum_up(dist)
 
 

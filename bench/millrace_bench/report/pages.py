@@ -1,7 +1,12 @@
 """The pages of result sets: one for each, and an index with all comparisons."""
+import concurrent.futures
+import functools
+import hashlib
 import shutil
+import signal
 from pathlib import Path
 
+import matplotlib
 from millrace import TOP
 from millrace.errors import Failure
 from millrace_bench.measure.result import write_whole
@@ -13,6 +18,7 @@ from millrace_bench.report.templates import render
 STYLE = Path(__file__).with_name('templates') / 'page.css'
 REPORT = TOP / 'dist/report'
 FILES = ('result.json', 'runs.csv.gz', 'log.gz')
+STAMP = '.drawn'    # beside a page: the hash of what it was drawn from
 
 
 def style_sheet():
@@ -99,13 +105,42 @@ def draw_index(results, directory):
     write_whole(directory / 'index.html', page)
 
 
+@functools.cache
+def _program():
+    """A hash of what draws."""
+    made = hashlib.sha256(matplotlib.__version__.encode())
+    for file in sorted(Path(__file__).parent.parent.rglob('*')):
+        if file.suffix in ('.py', '.css', '.html', '.svg'):
+            made.update(file.read_bytes())
+    return made
+
+
+def stamp(result):
+    """A hash of all that the page of a set is drawn from, as text."""
+    made = _program().copy()
+    for name in FILES:
+        made.update((result.path / name).read_bytes())
+    return made.hexdigest()
+
+
+def _draw_again(result, directory):
+    """Draws the page of a set, unless it is there, drawn from the same."""
+    file, now = directory / STAMP, stamp(result)
+    if not file.exists() or file.read_text(encoding='utf-8') != now:
+        draw_set(result, directory)
+        file.write_text(now, encoding='utf-8')
+
+
 def draw(paths=(), directory=REPORT, say=print):
     """Draws result sets, by default the kept ones, and their index.  Raises Failure."""
     results = [ResultSet(path) for path in paths] or sets_in(KEPT)
     if not results:
         raise Failure('there is no result set to draw', 'make bench, and bench/keep')
-    for result in results:
-        draw_set(result, directory / result.name)
-        say(f'report: {result.name}/index.html')
+    # an interrupt is for this process: it waits for those that draw
+    with concurrent.futures.ProcessPoolExecutor(
+            initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+        places = [directory / result.name for result in results]
+        for result, _ in zip(results, pool.map(_draw_again, results, places)):
+            say(f'report: {result.name}/index.html')
     draw_index(results, directory)
     say(f'report: {directory / "index.html"}')

@@ -1,21 +1,22 @@
-"""Writes the tables in README.md and docs/, and the pages of test-results/.
+"""Writes the tables in README.md, SECURITY.md and docs/, and the pages of test-results/.
 
-They are made from the series, the patches' headers, the proofs (test-results/proofs) and the
-measurements (test-results/sets, test-results/suites), and stand between lines such as
-<!-- patches --> and <!-- /patches -->; docs/headline.svg and the README.md of test-results/,
-test-results/sets/ and test-results/suites/ are made whole.
+They are made from the series, the patches' headers, trees/*/security.toml, the proofs
+(test-results/proofs) and the measurements (test-results/sets, test-results/suites), and stand
+between lines such as <!-- patches --> and <!-- /patches -->; docs/headline.svg and the README.md
+of test-results/, test-results/sets/ and test-results/suites/ are made whole.
 """
 import functools
 import re
+import textwrap
 from pathlib import Path
 
-from millrace import TOP
+from millrace import TOP, publisher
 from millrace.command import parser, run_command
 from millrace.errors import Failure, Fault
 from millrace.patches import series
 from millrace.patches.header import read_header
 from millrace.prove import lint, record
-from millrace.upstream import pins
+from millrace.upstream import pins, security
 
 MEND = 'make tables'
 
@@ -95,6 +96,35 @@ def headline():
     return picture.block()
 
 
+def state():
+    """A sentence about each tree: the security fixes that its release lacks."""
+    versions = {tree: pins.read(tree)['VERSION'] for tree in pins.trees()}
+    return textwrap.fill(' '.join(f'{version} {security.standing(tree, version)}.'
+                                  for tree, version in versions.items()), 99)
+
+
+def contact():
+    """Where to report a hole of these packages."""
+    who = publisher.field('Maintainer')
+    if publisher.is_placeholder(who):
+        return 'These packages have no publisher yet, so no address either.'
+    return f'Write to {who}.'
+
+
+def holes():
+    """The table of the security fixes of upstream's releases, newest first."""
+    rows = []
+    for tree in pins.trees():
+        version, known = pins.read(tree)['VERSION'], security.read(tree)
+        for release in reversed(known.releases):
+            have = security.order(release) <= security.order(version)
+            rows.append([tree, f'{release}, ours' if release == version else release,
+                         'closed' if have else '**open**',
+                         ', '.join(known.cves[release]) or 'none',
+                         known.source[release]])
+    return table(['tree', 'release', 'in ours', 'security holes that it closes', 'source'], rows)
+
+
 def has_measurements():
     """Whether the checkout has the measurements; a copy of it may lack them."""
     return (TOP / 'bench').is_dir() and (TOP / 'test-results/sets').is_dir()
@@ -102,7 +132,8 @@ def has_measurements():
 
 def blocks():
     """{file: {block: function that makes it}} for the files that are there."""
-    files = {'README.md': {'patches': lambda: patches('docs/patches/')},
+    files = {'README.md': {'state': state, 'patches': lambda: patches('docs/patches/')},
+             'SECURITY.md': {'contact': contact, 'state': state, 'holes': holes},
              'docs/patches/README.md': {'patches': lambda: patches(''), 'proofs': proofs}}
     if has_measurements():
         files['README.md']['headline'] = headline

@@ -31,7 +31,7 @@ from millrace.patches import diff, series
 from millrace.rebase import merge
 from millrace.rebase.report import report
 from millrace.rebase.state import State, replace
-from millrace.upstream import pins, tarballs
+from millrace.upstream import pins, security, tarballs
 
 
 def resume(state, old):
@@ -95,7 +95,8 @@ def main(argv):
             next(result for result in results if result.name == name).notes.append(
                 'applies only with patches before it: make prove')
         text = report(f'{tree}: the series from {pinned} to {version}', results,
-                      state.source.relative_to(TOP))
+                      state.source.relative_to(TOP),
+                      security.closed(tree, pinned, version))
         print(text, end='')
         if chosen.check:
             return 0

@@ -111,13 +111,16 @@ def markers(text, before=''):
     return list((lines - Counter(before.split('\n'))).elements())
 
 
-def report(title, results, where):
-    """The report of a rebase, as a page of text; `where` is the directory to edit in."""
+def report(title, results, where, closed):
+    """The report of a rebase, as a page of text; `where` is the directory to edit in, `closed` the
+    lines about security holes that the new release closes."""
     lines = [f'# {title}', '', '| patch | state | hunks | as they were | moved | merged | gone |',
              '| --- | --- | --- | --- | --- | --- | --- |']
     for result in results:
         cells = [sum(result.hunks.values()), *result.hunks.values()] if result.hunks else [''] * 5
         lines.append(f'| {result.name} | {result.state} | {" | ".join(map(str, cells))} |')
+    if closed:
+        lines += ['', '## Security', '', *(f'- {line}' for line in closed)]
     for result in results:
         if result.notes or result.regions:
             lines += describe(result, where)

@@ -10,6 +10,8 @@ into `stable` instead: the same bytes.  dist/repo/ is static files:
     apt/                   suites bookworm, bookworm-testing...; a component a tree; .sources
     rpm/                   a repository a tree and channel; .repo
     tarballs/              with their SHA256SUMS, signed
+    releases/              the documents of make release
+    index.html, docs/...   the site
     millrace-archive-keyring.gpg, .asc      the public key
     releases.json          what is in it
     SHA256SUMS             of all of it, signed
@@ -22,14 +24,14 @@ import dataclasses
 import os
 import re
 
-from millrace import TOP
+from millrace import TOP, publisher
 from millrace.command import parser, run_command, say
 from millrace.errors import Failure
-from millrace.repo import apt, finished, place, releases, yum
+from millrace.repo import apt, finished, place, releases, site, yum
 from millrace.repo.key import Key
 from millrace.repo.sums import Sums
 from millrace.repo.tools import copy, link
-from millrace.upstream import pins
+from millrace.upstream import pins, security
 
 LABEL = place.HERE.relative_to(TOP)
 
@@ -71,9 +73,15 @@ def remember(plan, before):
             plan.before[release.tree, name] = place.HERE / release.places(name)[0]
 
 
-def take_in(plan, known, tree, debian):
-    """The releases of the repository with the packages of a tree.  Raises Failure."""
-    found, files = finished.read(tree, debian)
+def say_state(release):
+    """Says which security fixes of upstream's a release lacks."""
+    for line in security.closed(release.tree, release.version):
+        say('repo', f'{release} is behind upstream: {line}')
+
+
+def take_in(plan, known, found, files):
+    """The releases of the repository with one of dist/, and its {name: file}.  Raises Failure."""
+    tree = found.tree
     raise_it = f'a change of the packages is a revision: raise REVISION in trees/{tree}/pin.conf'
     for name, file in files.items():
         there = plan.before.get((tree, name))
@@ -84,8 +92,10 @@ def take_in(plan, known, tree, debian):
     old = next((release for release in known
                 if (release.tree, release.revision) == (tree, found.revision)), None)
     if old is None:
+        security.check(tree, found.version)
         say('repo', f'{found}{" for " if found.debian else ""}{found.debian}: {len(files)} files, '
             'into testing')
+        say_state(found)
         return (*known, found)
     if found.debian and old.debian and old.debian != found.debian:
         raise Failure(f'{found} is in the repository for {old.debian}', raise_it)
@@ -96,6 +106,7 @@ def take_in(plan, known, tree, debian):
         raise Failure(f'{found} is stable, and {added[0]} was never in testing', raise_it)
     say('repo', f'{found}: {len(added)} more files')
     both = dataclasses.replace(old, debian=found.debian or old.debian,
+                               date=found.date or old.date,
                                files=tuple(sorted({*old.files, *found.files})))
     return tuple(both if release is old else release for release in known)
 
@@ -120,12 +131,14 @@ def promote(known, tree, revision):
                       'it has ' + (' '.join(release.revision for release in there) or 'none'),
                       f'make repo TREE={tree}')
     say('repo', f'{chosen[-1]} is stable')
+    say_state(chosen[-1])
     return tuple(dataclasses.replace(release, channel='stable') if release is chosen[-1]
                  else release for release in known)
 
 
-def make(plan, contents, key, sums):
-    """Makes the repository beside, and puts it into its place."""
+def make(plan, contents, key, sums, confirm):
+    """Makes the repository beside, and puts it into its place, where it stays unless `confirm`
+    raises."""
     public, work = place.NEW / 'repo', place.NEW / 'work'
     for path in (public / 'apt', work):
         path.mkdir(parents=True)
@@ -137,15 +150,58 @@ def make(plan, contents, key, sums):
             plan.bring(release, name, first)
             for other in others:
                 link(first, other)
+        for name in release.of_kind('releases'):
+            plan.bring(release, name, public / release.places(name)[0])
+    for file in sorted(public.glob(f'releases/*/*/*{releases.PROVENANCE}')):
+        key.sign(file)
     for directory in sorted(public.glob('tarballs/*/*')):
         sums.write(directory, key)
     key.export(public / f'{apt.NAME}.gpg')
     key.export(public / f'{apt.NAME}.asc', '--armor')
     contents.write(public)
+    site.put(public)
     if place.HERE.exists():
         apt.keep_indices(place.HERE, public)
     sums.write(public, key)
-    place.take_place(public)
+    place.take_place(public, confirm)
+
+
+class Repository:
+    """The repository in dist/repo/, or none yet, verified; and what a run makes of it.
+
+    For use in place.alone().  Raises Failure where there is no key or no URL."""
+
+    def __init__(self, key, base):
+        self.sums = Sums()
+        self.before = releases.read(place.HERE, self.sums)
+        self.key = Key(key or (self.before.key if self.before else ''))
+        self.base = base_url(base, self.before)
+        self.plan, self.known = Plan(), self.before.releases if self.before else ()
+        remember(self.plan, self.before)
+        self.plan.new_key = bool(self.before) and self.before.key != self.key.fingerprint
+
+    def take_in(self, found, files):
+        """Takes in a release of dist/, and its {name: file}.  Raises Failure."""
+        self.known = take_in(self.plan, self.known, found, files)
+
+    def promote(self, tree, revision):
+        """Takes a release into stable.  Raises Failure."""
+        self.known = promote(self.known, tree, revision)
+
+    def put(self, confirm=lambda: None):
+        """Makes it, where anything is new, and calls `confirm`; where that raises, all of it
+        stays as it was."""
+        contents = releases.Contents(self.key.fingerprint,
+                                     apt.keyring_version(self.key, self.before), self.base,
+                                     self.known)
+        contents = site.build(contents, self.plan)
+        if contents == self.before:
+            confirm()
+            say('repo', f'{LABEL} is up to date')
+            return
+        make(self.plan, contents, self.key, self.sums, confirm)
+        say('repo', f'{LABEL}: {len(self.known)} revisions, for {self.base}, signed by '
+            f'{self.key.fingerprint}')
 
 
 def main(argv):
@@ -163,28 +219,18 @@ def main(argv):
     chosen = options.parse_args(argv)
     os.umask(0o022)
     with place.alone():
-        sums = Sums()
-        before = releases.read(place.HERE, sums)
-        if chosen.promote is not None and not before:
+        if chosen.promote is not None and not place.HERE.exists():
             raise Failure(f'there is no repository in {LABEL}', 'make repo KEY=... BASE=...')
-        key = Key(chosen.key or (before.key if before else ''))
-        base = base_url(chosen.base, before)
-        plan, known = Plan(), before.releases if before else ()
-        remember(plan, before)
-        plan.new_key = bool(before) and before.key != key.fingerprint
+        repository = Repository(chosen.key, chosen.base)
         if chosen.promote is not None:
             for tree in chosen.trees or [pins.default_tree()]:
-                known = promote(known, tree, chosen.promote)
+                repository.promote(tree, chosen.promote)
         else:
+            publisher.check()
             for tree in wanted_trees(chosen.trees):
-                known = take_in(plan, known, tree, finished.debian_release(tree, chosen.debian))
-        contents = releases.Contents(key.fingerprint, apt.keyring_version(key, before), base,
-                                     known)
-        if contents == before:
-            say('repo', f'{LABEL} is up to date')
-            return
-        make(plan, contents, key, sums)
-    say('repo', f'{LABEL}: {len(known)} revisions, for {base}, signed by {key.fingerprint}')
+                repository.take_in(*finished.read(
+                    tree, finished.debian_release(tree, chosen.debian)))
+        repository.put()
 
 
 if __name__ == '__main__':

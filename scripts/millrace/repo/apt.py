@@ -6,11 +6,10 @@ stay in the index: `apt install millrace-server=...` is the way back to an earli
 """
 import json
 import os
-import re
 import shutil
 import time
 
-from millrace import TOP
+from millrace import publisher
 from millrace.repo.releases import CHANNELS
 from millrace.repo.tools import copy, tool
 
@@ -21,7 +20,8 @@ Version: {version}
 Architecture: all
 Section: misc
 Priority: optional
-{maintainer}
+Maintainer: {maintainer}
+Homepage: {homepage}
 Description: key of the Millrace repository
  The OpenPGP key that signs the packages of Millrace, a distribution of
  MariaDB Server, for the Signed-By: of an apt source.  Where another server is
@@ -34,6 +34,11 @@ HOOK_TEXT = '''DPkg::Pre-Install-Pkgs { "\
 || ! grep -q /millrace-server_ || { \
 echo 'millrace: first, for a check of this exchange:  apt install millrace-common' >&2; \
 false; }"; };
+'''
+# for who copies it to etc/apt/apt.conf.d; unasked, no server restarts for an upgrade
+UPGRADES = 'usr/share/millrace/52millrace-upgrades'
+UPGRADES_TEXT = '''// In /etc/apt/apt.conf.d/ it lets unattended-upgrades take Millrace's releases.
+Unattended-Upgrade::Origins-Pattern:: "origin=Millrace,codename=${distro_codename}";
 '''
 COPYRIGHT = '''The public key is that of the maintainers of Millrace.
 Millrace's own files are under the GNU General Public License, version 2 only:
@@ -66,16 +71,16 @@ def keyring_package(key, version, place, work):
     (root / 'DEBIAN').mkdir()
     key.export(root / KEYRING)
     (root / KEYRING).chmod(0o644)
-    (root / HOOK).parent.mkdir(parents=True)
-    (root / HOOK).write_text(HOOK_TEXT, encoding='utf-8')
+    for file, text in ((HOOK, HOOK_TEXT), (UPGRADES, UPGRADES_TEXT)):
+        (root / file).parent.mkdir(parents=True)
+        (root / file).write_text(text, encoding='utf-8')
     (root / 'DEBIAN/conffiles').write_text(f'/{HOOK}\n', encoding='utf-8')
     document = root / f'usr/share/doc/{NAME}/copyright'
     document.parent.mkdir(parents=True)
     document.write_text(COPYRIGHT, encoding='utf-8')
-    maintainer = re.search('^Maintainer: .*', (TOP / 'debian/control').read_text('utf-8'),
-                           re.MULTILINE)[0]
     (root / 'DEBIAN/control').write_text(
-        CONTROL.format(name=NAME, version=version, maintainer=maintainer), encoding='utf-8')
+        CONTROL.format(name=NAME, version=version, maintainer=publisher.field('Maintainer'),
+                       homepage=publisher.field('Homepage')), encoding='utf-8')
     package = place / f'{NAME}_{version}_all.deb'
     # not compressed: another zlib or xz would make other bytes of it, under the same version
     tool('dpkg-deb', '--root-owner-group', '-Znone', '--build', root, package,

@@ -1,9 +1,11 @@
 """The finished packages of a tree: what build/ has left in dist/<tree>/."""
+import email.utils
 import functools
 import re
 import subprocess
+import tarfile
 
-from millrace import TOP
+from millrace import TOP, publisher
 from millrace.command import environment
 from millrace.errors import Failure
 from millrace.repo.releases import Release, kind_of
@@ -50,8 +52,8 @@ def _listed(dist):
 def _fields(file):
     """{field: value} of a .deb or .dsc."""
     text = file.read_text(encoding='utf-8') if file.suffix == '.dsc' \
-        else tool('dpkg-deb', '--field', file, 'Version', 'Depends')
-    return dict(re.findall(r'^(Version|Depends): (.*)', text, re.MULTILINE))
+        else tool('dpkg-deb', '--field', file, 'Version', 'Depends', 'Maintainer')
+    return dict(re.findall(r'^(Version|Depends|Maintainer): (.*)', text, re.MULTILINE))
 
 
 def _revision(file):
@@ -64,6 +66,18 @@ def _revision(file):
     return tarball and tarball[1]
 
 
+def _date(files):
+    """The day that the packages say they are of, from the changelog of the source package; ''
+    where there is none."""
+    for name, file in files.items():
+        if '.debian.tar.' in name:
+            with tarfile.open(file) as archive:
+                text = archive.extractfile('debian/changelog').read().decode()
+            when = re.search('^ -- .*?>  (.*)', text, re.MULTILINE)[1]
+            return email.utils.parsedate_to_datetime(when).date().isoformat()
+    return ''
+
+
 def _check_linked(file, debian):
     """Raises Failure where a .deb was built on another release of Debian."""
     needs = re.findall(r'[\w.+-]+', re.sub(r'\(.*?\)', '', _fields(file).get('Depends', '')))
@@ -72,6 +86,14 @@ def _check_linked(file, debian):
             raise Failure(f'{file.name} was built on {built_on}, and is to be for {debian}',
                           f'it depends on {library}, which {debian} does not have',
                           f'build it on {debian}, or publish it for {built_on}: DIST={built_on}')
+
+
+def _check_maintainer(file, tree):
+    """Raises Failure where a .deb names nobody who can be reached."""
+    maintainer = _fields(file)['Maintainer']
+    if publisher.is_placeholder(maintainer):
+        raise Failure(f'{file.name} was built with the placeholder Maintainer: {maintainer}',
+                      f'debian/control has yours now: make TREE={tree}')
 
 
 def read(tree, debian):
@@ -84,10 +106,12 @@ def read(tree, debian):
             revisions.setdefault(revision, file.name)
         if file.suffix == '.deb':
             _check_linked(file, debian)
+            _check_maintainer(file, tree)
     if len(revisions) != 1:
         raise Failure(f'{dist.relative_to(TOP)} has packages of {len(revisions)} revisions',
                       *(f'{revision}: {name}' for revision, name in revisions.items()),
                       f'make TREE={tree}')
     if not any(kind_of(name) == 'apt' for name in files):
         debian = ''
-    return Release(tree, next(iter(revisions)), debian, 'testing', tuple(sorted(files))), files
+    return Release(tree, next(iter(revisions)), debian, 'testing', tuple(sorted(files)),
+                   _date(files)), files

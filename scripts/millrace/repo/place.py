@@ -45,10 +45,20 @@ def _exchange(one, other):
                                          RENAME_EXCHANGE) == 0
 
 
-def take_place(public):
-    """Puts a finished repository in the place of the present one."""
-    if not HERE.exists():
+def take_place(public, confirm=lambda: None):
+    """Puts a finished repository in the place of the present one; where `confirm` then raises,
+    the present one comes back."""
+    first = not HERE.exists()
+    if first:
         public.rename(HERE)
     elif not _exchange(public, HERE):
         HERE.rename(OLD)
         public.rename(HERE)
+    try:
+        confirm()
+    except BaseException:
+        if first or OLD.exists():
+            HERE.rename(public)         # and alone() brings OLD back
+        else:
+            _exchange(public, HERE)
+        raise

@@ -8,7 +8,9 @@ from millrace.command import environment
 from millrace.errors import Failure
 from millrace.repo.tools import tool
 
+NAME = 'releases.json'
 CHANNELS = ('testing', 'stable')
+NOTES, SBOM, PROVENANCE = DOCUMENTS = ('.notes.md', '.cdx.json', '.provenance.json')
 FORMAT = 1          # of the repository: another number makes everything but the packages anew
 
 
@@ -20,14 +22,25 @@ class Release:
     debian: str         # the release of Debian that its .deb are for
     channel: str        # testing, or stable: then it is in both
     files: tuple        # names, sorted
+    date: str = ''      # 2026-11-21
 
     def __str__(self):
         return f'{self.revision} of tree {self.tree}'
 
     @property
+    def version(self):
+        """The release of upstream."""
+        return self.revision.partition('-')[0]
+
+    @property
     def channels(self):
         """The channels that it is in."""
         return CHANNELS[:CHANNELS.index(self.channel) + 1]
+
+    @property
+    def documented(self):
+        """Whether make release made it, with its documents; make repo takes packages alone."""
+        return any(name.endswith(PROVENANCE) for name in self.files)
 
     def of_kind(self, kind):
         """Its files of a kind."""
@@ -38,11 +51,16 @@ class Release:
         kind = kind_of(name)
         if kind == 'apt':
             return [f'apt/pool/{self.tree}/m/millrace/{name}']
+        if kind == 'releases':
+            return [f'releases/{self.tree}/{self.revision}/{name}']
         return [f'{kind}/{self.tree}/{channel}/{name}' for channel in self.channels]
 
 
 def kind_of(name):
-    """What a file is for: apt, rpm, or the tarballs that stand beside."""
+    """What a file is for: apt, rpm, the tarballs that stand beside, or the release that it is a
+    document of."""
+    if name.endswith(DOCUMENTS):
+        return 'releases'
     if name.endswith('.rpm'):
         return 'rpm'
     if name.endswith(('.deb', '.dsc')) or '.orig.tar.' in name or '.debian.tar.' in name:
@@ -65,12 +83,21 @@ class Contents:
     keyring: str        # version of the package with the key
     base: str           # URL of the repository
     releases: tuple
+    site: str = ''      # the hash of it
     format: int = FORMAT
 
     def write(self, place):
         """Writes it into a repository."""
-        (place / 'releases.json').write_text(
+        (place / NAME).write_text(
             json.dumps(dataclasses.asdict(self), indent=1) + '\n', encoding='utf-8')
+
+
+def load(file):
+    """The Contents that a releases.json tells of."""
+    contents = json.loads(file.read_text(encoding='utf-8'))
+    releases = tuple(Release(**{**each, 'files': tuple(each['files'])})
+                     for each in contents.pop('releases'))
+    return Contents(releases=releases, **contents)
 
 
 def read(place, sums):
@@ -87,7 +114,4 @@ def read(place, sums):
         raise Failure('the repository is not signed by a key of yours',
                       *done.stderr.splitlines()[-3:], mend)
     sums.check(place, mend)
-    contents = json.loads((place / 'releases.json').read_text(encoding='utf-8'))
-    releases = tuple(Release(**{**each, 'files': tuple(each['files'])})
-                     for each in contents.pop('releases'))
-    return Contents(releases=releases, **contents)
+    return load(place / NAME)

@@ -1,5 +1,6 @@
 """Shared by the modules of the repository: running its tools, linking and copying files."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -16,7 +17,7 @@ def tool(*command, **options):
     except FileNotFoundError:
         raise Failure(f'there is no {command[0]}', 'build/setup repo') from None
     except subprocess.CalledProcessError as error:
-        lines = error.stdout.splitlines()
+        lines = re.sub(r'\x1b\[[\d;]*m', '', error.stdout).splitlines()      # colours
         faults = [line for line in lines if 'error' in line.lower()]
         raise Failure(f'{command[0]} failed', *(faults or lines)[-5:]) from None
 
