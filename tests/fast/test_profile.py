@@ -464,7 +464,7 @@ def test_every_profile_has_its_record():
             assert re.fullmatch(r'profile-gcc\d+\.tar\.xz', archive.name)
             assert archive.stat().st_size < 5_000_000
         assert {path.name for path in (TOP / 'trees' / tree).iterdir()} == {
-            'pin.conf', *(archive.name for archive in archives),
+            'pin.conf', 'security.toml', *(archive.name for archive in archives),
             *(archive.name.replace('.tar.xz', '.txt') for archive in archives)}
 
 
