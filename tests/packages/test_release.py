@@ -199,10 +199,11 @@ def test_the_notes_say_what_came_went_and_changed(after):
                          README.format(more=UNDO.replace('| 0 |', '| 2 |')))
     after.checkout.write('debian/changed', 'anything\n')
     after.pin(revision=2)
-    after.commit()
+    after.commit('Carry <b> [to](nowhere.md)')
     after.make(revision=2, rpm=False)
     released(after)
     text = documents(after, '10.11.18-2')['millrace-10.11.18-2.notes.md']
+    subject = r'Carry &lt;b> \[to](nowhere.md)'
     patches = text[text.index('## Patches'):text.index('## Packaging')]
     changed = dict(re.findall(r'^- \*\*([\w-]+)\*\*, (\w+): ', patches, re.MULTILINE))
     assert changed == {'warm-pool': 'new', 'split-buffer-mutex': 'gone', 'read-ahead': 'changed',
@@ -213,8 +214,8 @@ def test_the_notes_say_what_came_went_and_changed(after):
                       ('extra-undo-segments', 'the same changes, carried to other lines')):
         lines = patches[patches.index(f'**{name}**'):].split('\n')
         assert lines[1].startswith(f'  - {how}'), lines
-        assert lines[2] == '  - Prepare a revision'
-    assert '- Prepare a revision' in text[text.index('## Packaging'):]
+        assert lines[2] == f'  - {subject}'
+    assert f'- {subject}' in text[text.index('## Packaging'):]
     results = text[text.index('## Results'):]
     assert 'Changed since 10.11.18-1:\n\n- undo, 3,000 IOPS: 4 better, 1 no difference, ' \
         '2 worse; it was 4 better, 1 no difference, 0 worse\n' in results

@@ -132,7 +132,7 @@ class Shop:
         return subprocess.run(['git', *words], cwd=self.checkout.path, check=True, text=True,
                               capture_output=True, env=environment()).stdout
 
-    def commit(self):
+    def commit(self, subject='Prepare a revision'):
         """Commits the checkout, in a repository of its own."""
         if not (self.checkout.path / '.git').exists():
             shutil.copy(TOP / '.gitignore', self.checkout.path)
@@ -140,7 +140,7 @@ class Shop:
             for name, value in (('user.name', 'A Person'), ('user.email', 'a@example.org')):
                 self.git('config', name, value)
         self.git('add', '--all')
-        self.git('commit', '--quiet', '--allow-empty', '--message', 'Prepare a revision')
+        self.git('commit', '--quiet', '--allow-empty', '--message', subject)
 
     def pin(self, tree='10.11', version='10.11.18', revision=1):
         """Pins a tree to this revision; its packages are of 2026-11-21."""

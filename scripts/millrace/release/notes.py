@@ -47,6 +47,11 @@ def upstream(before, after):
         + (f', before {old},' if old != version else '')
 
 
+def plain(subject):
+    """The subject of a commit, in which no link and no tag begins."""
+    return subject.replace('<', '&lt;').replace('[', r'\[')
+
+
 def patch_lines(before, after):
     """What came, went and changed, as lines."""
     changes = history.changes(before, after)
@@ -57,13 +62,13 @@ def patch_lines(before, after):
     for change in changes:
         status = '' if change.what == 'gone' else f' Upstream: {change.header.upstream_status}.'
         yield f'- **{change.name}**, {change.what}: {change.header.synopsis}.{status}'
-        yield from (f'  - {text}' for text in (*change.how, *change.why))
+        yield from (f'  - {text}' for text in (*change.how, *map(plain, change.why)))
 
 
 def packaging(before, after):
     """The commits that changed the packaging, as a section; '' where there are none."""
     subjects = history.commits(before, after, *history.PACKAGING) if before else ()
-    return ''.join(['\n## Packaging\n\n', *(f'- {text}\n' for text in subjects)]) \
+    return ''.join(['\n## Packaging\n\n', *(f'- {plain(text)}\n' for text in subjects)]) \
         if subjects else ''
 
 
