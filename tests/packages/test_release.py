@@ -9,10 +9,10 @@ import subprocess
 import jsonschema
 import pytest
 from millrace import TOP
-from support.checkout import CACHE, ONCE, Checkout
+from support.checkout import CACHE, ONCE, PYPI, Checkout
 from support.shop import Shop, gpg
 
-pytestmark = [pytest.mark.xdist_group('release'), ONCE]
+pytestmark = [pytest.mark.xdist_group('release'), ONCE, PYPI]
 
 TAG = 'release/10.11.18-1'
 NOTES, PROVENANCE = 'millrace-10.11.18-1.notes.md', 'millrace-10.11.18-1.provenance.json'

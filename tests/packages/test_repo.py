@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from millrace import TOP
-from support.checkout import ONCE
+from support.checkout import ONCE, PYPI
 from support.clients import Apt, Dnf
 from support.finished import sum_up
 from support.shop import Shop, gpg
@@ -491,6 +491,7 @@ BLOCKS = re.findall(r'^```sh ?(\w*)\n(.*?)\n```$', PAGE, re.DOTALL | re.MULTILIN
 GPG = '#!/bin/sh\nexec {gpg} --batch --pinentry-mode loopback --passphrase "" "$@"\n'
 
 
+@PYPI
 def test_every_command_of_the_page(shop, tmp_path):
     for tree, version in re.findall(r'TREE=([\d.]+) REVISION=([\d.]+)-1', PAGE):
         shop.finish(tree, version, rpm=False)
@@ -522,6 +523,7 @@ def test_every_command_of_the_page(shop, tmp_path):
     assert f'URIs: {base}/apt\n' in (shop.repo / 'apt/millrace-10.11-bookworm.sources').read_text()
 
 
+@PYPI
 def test_what_the_page_names_is_there(shop):
     slow = [command for kind, text in BLOCKS if kind == 'slow' for command in text.splitlines()]
     assert len(slow) > 4
