@@ -226,6 +226,8 @@ def test_a_promotion_copies_no_byte_and_a_second_run_changes_none(shop):
     shop.begin()
     before = shop.files()
     assert 'up to date' in shop.publish() and 'up to date' in shop.run()[1]
+    home = os.path.relpath(shop.market.home, shop.checkout.path)
+    assert 'up to date' in shop.run(GNUPGHOME=home)[1]
     assert shop.files() == before
     shop.promote('10.11.18-1')
     after = shop.files()

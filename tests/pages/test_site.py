@@ -15,11 +15,11 @@ from millrace_bench.report import pages as drawn_pages
 from millrace_bench.report import sets
 from pages.browser import FRAME, Browser
 from pages.test_pages import SIZES, look
-from support.checkout import ONCE, Checkout
+from support.checkout import ONCE, PYPI, Checkout
 from support.shop import Shop
 
 # one browser, and one repository
-pytestmark = [pytest.mark.xdist_group('site'), ONCE]
+pytestmark = [pytest.mark.xdist_group('site'), ONCE, PYPI]
 NOTES = 'releases/10.11/10.11.18-1/millrace-10.11.18-1.notes'
 SHOWN = ('docs/install', 'docs/operate', 'docs/patches/index', 'docs/patches/google-io',
          'docs/design/road', 'test-results/index', 'test-results/notes/index', 'releases', NOTES,

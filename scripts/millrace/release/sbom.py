@@ -24,7 +24,7 @@ from packageurl import PackageURL
 
 from millrace.patches import series
 from millrace.patches.header import read_header
-from millrace.repo.tools import tool
+from millrace.repo.tools import rpm_query, tool
 
 LICENSE = 'GPL-2.0-only'
 # linked statically: name, license, and the packages that have it.  The first two are parts of
@@ -64,10 +64,9 @@ def read(file, debian):
             'deb', 'millrace', fields['Package'], fields['Version'],
             {'arch': fields['Architecture'], 'distro': debian}), depends)
     if file.suffix == '.rpm' and not file.name.endswith('.src.rpm'):
-        name, version, arch, digest = tool(
-            'rpm', '-qp', '--nosignature', '--qf',
-            '%{NAME} %{VERSION}-%{RELEASE} %{ARCH} %{SHA256HEADER}', file).split()
-        depends = tool('rpm', '-qp', '--nosignature', '--requires', file).splitlines()
+        name, version, arch, digest = rpm_query(
+            '--qf', '%{NAME} %{VERSION}-%{RELEASE} %{ARCH} %{SHA256HEADER}', file).split()
+        depends = rpm_query('--requires', file).splitlines()
         return Package(file, name, version,
                        PackageURL('rpm', 'millrace', name, version, {'arch': arch}),
                        ', '.join(depends), digest)
