@@ -465,6 +465,9 @@ ENDS = {
     'signing': ('gpg', '.provenance.json', 'exit 3'),
     'the tag': ('git', 'tag --local-user', 'exit 3'),
     'the tag, interrupted': ('git', 'tag --local-user', 'kill -INT $PPID; sleep 1'),
+    'the tag, interrupted when it is there': (
+        'git', 'tag --local-user',
+        f'{shutil.which("git")} "$@" && kill -INT $PPID; sleep 1'),
     'the tag, killed': ('git', 'tag --local-user', 'kill -9 $PPID'),
 }
 
