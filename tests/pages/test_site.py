@@ -229,6 +229,18 @@ def test_a_changed_page_is_taken_in(published):
     assert b'One line more.' in published.site()['docs/operate.html']
 
 
+def test_what_is_not_committed_stays_here(published):
+    (published.top / 'docs/patches/of-nobody.md').write_text('# Of nobody\n')
+    (published.top / 'test-results/notes/of-nobody.md').write_text('# Of nobody\n')
+    try:
+        published.run()
+    finally:
+        for file in published.top.rglob('of-nobody.md'):
+            file.unlink()
+    assert not [path for path, data in published.site().items()
+                if 'of-nobody' in path or b'of-nobody' in data]
+
+
 @pytest.mark.parametrize('link', ['nowhere.md', '../nothing/'])
 def test_a_link_that_leads_nowhere_is_named(published, link):
     before = published.site()
