@@ -412,6 +412,48 @@ def test_a_key_that_expired_is_named(shop, home):
     assert 'expired' in text and 'gpg --edit-key' in text
 
 
+# gpg-agent asks it; it notes the terminal that it was to ask on
+PINENTRY = """#!/bin/sh
+echo OK
+while read -r word rest; do
+    case $word:$rest in
+        OPTION:ttyname=*) echo "${rest#*=}" > "$0.tty" ;;
+        GETPIN:) echo 'D a passphrase' ;;
+    esac
+    echo OK
+done
+"""
+CHECK = """
+import sys
+from millrace.repo.key import Key
+Key(sys.argv[1]).check()
+"""
+
+
+def test_a_passphrase_is_asked_for_on_the_terminal(tmp_path):
+    home, pinentry = tmp_path / 'gnupg', tmp_path / 'pinentry'
+    home.mkdir(mode=0o700)
+    pinentry.write_text(PINENTRY)
+    pinentry.chmod(0o755)
+    (home / 'gpg-agent.conf').write_text(f'pinentry-program {pinentry}\n')
+    gpg(home, '--passphrase', 'a passphrase', '--quick-generate-key', 'A <a@example.org>',
+        'ed25519')
+    key = re.search(r'^fpr:+([0-9A-F]+):', gpg(home, '--with-colons', '--list-keys'),
+                    re.MULTILINE)[1]
+    subprocess.run(['gpgconf', '--homedir', home, '--kill', 'gpg-agent'], check=True)
+    main, terminal = os.openpty()
+    try:
+        subprocess.run([TOP / 'scripts/python', '-c', CHECK, key], check=True, stdin=terminal,
+                       env={**{name: value for name, value in os.environ.items()
+                               if name != 'GPG_TTY'},
+                            'GNUPGHOME': str(home)})
+        assert pinentry.with_suffix('.tty').read_text().strip() == os.ttyname(terminal)
+    finally:
+        os.close(main)
+        os.close(terminal)
+        subprocess.run(['gpgconf', '--homedir', home, '--kill', 'gpg-agent'], check=False)
+
+
 @pytest.mark.parametrize('program, how', [
     ('aptly', 'exit 3'), ('createrepo_c', 'kill -9 $PPID')])
 def test_a_run_that_ends_halfway_leaves_the_repository_whole(shop, program, how, tmp_path):
