@@ -513,6 +513,17 @@ def test_another_key_signs_all_of_it_anew(shop, keys, apt, dnf):
             assert data == old[path][2]
 
 
+def test_a_keyring_package_of_other_bytes_has_another_version(shop):
+    shop.begin(rpm=False)
+    [old] = shop.repo.glob('apt/pool/**/*keyring_*')
+    shop.publisher('A Person <a@example.org>', 'https://example.org/elsewhere')
+    shop.publish()
+    [new] = shop.repo.glob('apt/pool/**/*keyring_*')
+    assert subprocess.run(['dpkg', '--compare-versions', new.name.split('_')[1], 'gt',
+                           old.name.split('_')[1]], check=False).returncode == 0
+    assert 'up to date' in shop.run()[1]
+
+
 def test_packages_for_another_release_of_debian(shop):
     shop.finish(depends='libaio1t64', rpm=False)
     shop.publish('--debian', 'trixie')
