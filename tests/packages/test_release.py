@@ -261,6 +261,16 @@ def test_bills_of_materials(done):
                  'millrace-backup-10.11.18-1.x86_64.rpm'):
         assert linked(name).items() >= {'libc.so.6': 'shared', 'wsrep-lib': 'static'}.items()
     assert linked('millrace-client_10.11.18-1_amd64.deb') == {'libmariadb': 'static'}
+    # Debian's, of which the notices are in LICENSES
+    text = (TOP / 'build/cmake/portable.cmake').read_text()
+    static = set(re.search(r'for package in (.*); do', text)[1].split())
+    assert len(static) > 4
+    whole = linked('millrace-10.11.18-1-linux-x86_64.tar.zst')
+    assert {name for name, how in whole.items() if how == 'static'} \
+        == {*static, 'libmariadb', 'wsrep-lib', 'fmt'}
+    assert linked('millrace-client-10.11.18-1.x86_64.rpm').items() >= {
+        'libedit': 'static', 'libncurses': 'static'}.items()
+    assert not static & set(linked('millrace-server_10.11.18-1_amd64.deb'))
     # what the signature leaves of an RPM package
     name = 'millrace-server-10.11.18-1.x86_64.rpm'
     header = subprocess.run(['rpm', '-qp', '--nosignature', '--qf', '%{SHA256HEADER}',

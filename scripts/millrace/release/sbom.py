@@ -32,6 +32,14 @@ LICENSE = 'GPL-2.0-only'
 BUNDLED = (('libmariadb', 'LGPL-2.1-or-later', ('client', 'test')),
            ('wsrep-lib', LICENSE, ('server', 'backup')),
            ('fmt', 'MIT', ('server', 'backup')))
+# likewise, in RPM packages and the tarball alone: Debian's (build/cmake/portable.cmake).  No
+# license: of several files, several.
+PORTABLE = (('libaio', 'LGPL-2.1-or-later', ('server', 'backup')),
+            ('libbsd', '', ('client',)),
+            ('libcrypt', 'LGPL-2.1-or-later', ('server', 'backup')),
+            ('libedit', 'BSD-3-Clause', ('client',)),
+            ('libmd', '', ('client',)),
+            ('libncurses', 'X11-distribute-modifications-variant', ('client',)))
 SYMBOLS = re.compile(r'-(dbgsym|debuginfo)')      # debug information is linked with nothing
 TARBALL = re.compile(r'(millrace(?:-test)?)-(\d[^-]*-[^-]*)-linux-(.*)\.tar\.zst')
 
@@ -111,7 +119,8 @@ def _hashes(digest):
 
 
 def _licenses(name):
-    return [DisjunctiveLicense(id=name)]
+    return [DisjunctiveLicense(id=name) if name
+            else DisjunctiveLicense(name='several: LICENSES of the package')]
 
 
 def _properties(**values):
@@ -159,7 +168,7 @@ def _libraries(package, context):
     for name in linked(package):
         yield Component(type=ComponentType.LIBRARY, name=name, bom_ref=name,
                         properties=_properties(linked='shared'))
-    for name, license_, parts in BUNDLED:
+    for name, license_, parts in BUNDLED + (PORTABLE if package.file.suffix != '.deb' else ()):
         if set(parts) & set(package.parts):
             yield Component(type=ComponentType.LIBRARY, name=name, bom_ref=name,
                             licenses=_licenses(license_), properties=_properties(linked='static'))
