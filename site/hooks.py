@@ -8,9 +8,11 @@ for the lines <!-- trees --> and <!-- revisions -->.
 MILLRACE_BASE is the URL.  MILLRACE_BESIDE is a directory with the repository's releases.json, and
 with files that stand at their places on the site (millrace/repo/site.py).
 """
+import functools
 import html
 import os
 import re
+import subprocess
 import urllib.parse
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 from millrace import TOP
+from millrace.command import output
 from millrace.patches import series
 from millrace.repo import releases
 from millrace.upstream import pins, security
@@ -52,10 +55,28 @@ def root(path):
     return BESIDE if (BESIDE / path).exists() else TOP
 
 
+@functools.cache
+def known_to_git():
+    """The files that git knows, and their directories; None where the checkout is not git's."""
+    if not (TOP / '.git').exists():
+        return None
+    try:
+        names = output('git', 'ls-files', '-z', cwd=TOP, stderr=subprocess.PIPE).split('\0')
+    except subprocess.CalledProcessError as error:
+        raise PluginError(f'git ls-files failed: {error.stderr.strip()}') from None
+    files = [TOP / name for name in names if name]
+    return {*files, *(parent for file in files for parent in file.parents)}
+
+
+def published(file):
+    """Whether a file may be on the site: what is not committed may be meant for nobody."""
+    return known_to_git() is None or file in known_to_git() or file.is_relative_to(BESIDE)
+
+
 def listing(directory):
     """The page of a directory without a README.md: its files, the newest first."""
     lines = [f'# {directory.name}', '']
-    for file in sorted(directory.iterdir(), reverse=True):
+    for file in sorted(filter(published, directory.iterdir()), reverse=True):
         title = file.name
         if file.suffix == '.md':
             title += ': ' + file.read_text(encoding='utf-8').partition('\n')[0].lstrip('# ')
@@ -81,6 +102,14 @@ def goal(page, link):
     return os.path.normpath(f'{path}/README.md') if (TOP / path).is_dir() else path
 
 
+def is_page(path):
+    """Whether the site has such a file: one that is there, or the list of a directory."""
+    file = root(path) / path
+    if file.exists():
+        return file.is_file() and published(file)
+    return file.name == 'README.md' and file.parent.is_dir() and published(file.parent)
+
+
 def linked(pages):
     """Some pages, and all files of the checkout that are linked from there on."""
     known, rest = set(), [*pages]
@@ -91,8 +120,7 @@ def linked(pages):
         known.add(path)
         if path.endswith('.md'):
             goals = [goal(path, link) for link in LINK.findall(source(path))]
-            rest += [each for each in goals if (root(each) / each).parent.is_dir()
-                     and (each.endswith('/README.md') or (root(each) / each).is_file())]
+            rest += [each for each in goals if is_page(each)]
     return known
 
 
@@ -111,7 +139,8 @@ def expanded(nav):
             made.append({title: value if isinstance(value, str) else expanded(value)
                          for title, value in item.items()})
         elif '*' in item:
-            files = {file.stem: str(file.relative_to(TOP)) for file in sorted(TOP.glob(item))}
+            files = {file.stem: str(file.relative_to(TOP)) for file in sorted(TOP.glob(item))
+                     if published(file)}
             files.pop('README', None)
             made += sorted(files.values(), key=lambda path: order.index(Path(path).stem)
                            if Path(path).stem in order else len(order))

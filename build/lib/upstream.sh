@@ -4,7 +4,8 @@
 # of the mirrors that this machine uses.
 # Sourced after context.sh, once `context` has set what the tree is built from.
 #
-#   archive_download VERSION DIR     tarball and signature as DIR/archive and DIR/archive.asc
+#   archive_download VERSION DIR [CHECK]     tarball and signature as DIR/archive and
+#                                    DIR/archive.asc, from the first place whose URL CHECK takes
 #   archive_releases                 the releases of the tree's line
 #   debian_open DIR                  a private apt configuration in DIR; then:
 #   debian_versions                  the source package's versions
@@ -28,7 +29,8 @@ archive_download() {
         url=${archive//@VERSION@/$1}
         say "fetching $url"
         "${CURL[@]}" --silent --output "$2/archive.asc" "$url.asc" \
-            && "${CURL[@]}" --progress-bar --output "$2/archive" "$url" && return
+            && "${CURL[@]}" --progress-bar --output "$2/archive" "$url" \
+            && "${3:-:}" "$url" && return
     done
     return 1
 }

@@ -105,8 +105,11 @@ def say(name, text):
 
 
 def environment(**variables):
-    """The caller's environment with these variables, without those that are STRAY."""
+    """The caller's environment with these variables, without those that are STRAY; GNUPGHOME is
+    absolute, for a command that runs elsewhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(STRAY)}
+    if kept.get('GNUPGHOME'):
+        kept['GNUPGHOME'] = os.path.abspath(kept['GNUPGHOME'])
     return {**kept, **{name: str(value) for name, value in variables.items()}}
 
 

@@ -184,6 +184,15 @@ def test_a_mirror_of_the_archive(empty, tmp_path):
             shutil.copy(next(upstream.archive.glob('mariadb-10.11.91/*/*.asc')), asc)
             status, text = empty.run('build/fetch', '10.11.90', UPSTREAM=named)
             assert status == 1 and "signature is not upstream's" in text, text
+            # but where the archive has the right one, that is taken
+            asc = mirror / 'mariadb-10.11.91/source/mariadb-10.11.91.tar.gz.asc'
+            asc.parent.mkdir(parents=True)
+            asc.write_text('no signature\n')
+            (asc.parent / asc.stem).write_text('no tarball\n')
+            status, text = empty.run('build/fetch', '10.11.91', UPSTREAM=named)
+            assert status == 0 and 'the signature is right' in text, text
+            assert f'error: {named}mariadb-10.11.91/source/mariadb-10.11.91.tar.gz: ' in text
+            shutil.rmtree(mirror / 'mariadb-10.11.91')
             # and its releases are known
             status, text = empty.run('scripts/upstream-watch', UPSTREAM=named)
             assert '10.11.91 is out' in text, text

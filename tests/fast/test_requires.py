@@ -48,6 +48,13 @@ def test_another_name_that_is_not_in_the_table_is_a_fault():
         'it, a line in provides.txt']
 
 
+@pytest.mark.parametrize('system', requires.SYSTEMS)
+def test_a_name_that_is_asked_for_on_a_condition_is_looked_up(system):
+    assert requires.faults('FILE', ['(mysql-selinux if selinux-policy-targeted)'], system) == []
+    [fault] = requires.faults('FILE', ['(no-such if selinux-policy-targeted)'], system)
+    assert f'asks {system} for (no-such if ' in fault
+
+
 def test_what_a_program_asks_for_is_read_from_it(tmp_path):
     """A program is linked to a library that is called as Debian's is."""
     for command in (['-shared', '-Wl,-soname,libbz2.so.1.0', '-o', 'libbz2.so', '-xc', '-'],

@@ -193,6 +193,10 @@ def test_setup_takes_what_debian_lacks_whole_or_not_at_all(checkout, tmp_path):
     status, text = checkout.run('build/setup', 'release', MILLRACE_CACHE=str(place), **offline)
     assert status == 1 and 'error: pip could not install what build/lib/pypi' in text, text
     assert not list(place.iterdir())
+    # make lint and make check-fast need none of it
+    status, text = checkout.run('build/setup', 'tests', MILLRACE_CACHE=str(place), **offline)
+    assert status == 0 and 'so the tests of make release are skipped' in text, text
+    assert not list(place.iterdir())
     for _ in range(2):
         assert checkout.run('build/setup', 'release', **offline) == (0, '')
 

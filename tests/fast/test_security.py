@@ -58,6 +58,9 @@ def test_what_lies_between_two_releases(tree):
     ('checked = "today"\n', 'no date `checked`'),
     (f'checked = {CHECKED}\n[next]\n', "'next' is no release"),
     (f'checked = {CHECKED}\n["10.11.19"]\ncves = []\n', '10.11.19 has not `cves` and `source`'),
+    (GOOD.replace('cves = []', 'cves = 5'), '10.11.9: `cves` is a list and `source` a text'),
+    (GOOD.replace('cves = []', 'cves = "CVE-2026-1234"'), '10.11.9: `cves` is a list and'),
+    (GOOD.replace('"another"', '5'), '10.11.18: `cves` is a list and `source` a text'),
     (GOOD.replace('CVE-2026-60002', 'MDEV-1'), "10.11.19: 'MDEV-1' is no CVE"),
     (GOOD.replace('CVE-2026-50001', 'CVE-2026-60001'), 'CVE-2026-60001 is in 10.11.19 and in')])
 def test_a_faulty_file_is_one_error(tree, text, words):

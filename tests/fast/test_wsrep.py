@@ -14,15 +14,16 @@ FILLED = {'bindir': '/usr/bin', 'sbindir': '/usr/sbin', 'INSTALL_RUNDATADIR': '/
 @pytest.fixture
 def root(touched, tmp_path):
     """The files, installed."""
+    root = tmp_path / 'root'
     for source, target in (
             ('support-files/mariadb.service.in', 'lib/systemd/system/mariadb.service'),
             ('scripts/galera_new_cluster.sh', 'usr/bin/galera_new_cluster')):
         text = re.sub('@(.*?)@', lambda match: FILLED.get(match[1], ''),
                       (touched / source).read_text())
-        (tmp_path / target).parent.mkdir(parents=True)
-        (tmp_path / target).write_text(text)
-        (tmp_path / target).chmod(0o755)
-    return tmp_path
+        (root / target).parent.mkdir(parents=True)
+        (root / target).write_text(text)
+        (root / target).chmod(0o755)
+    return root
 
 
 def edit(root):
@@ -36,6 +37,7 @@ def edit(root):
 
 
 def test_no_variable_from_where_mysql_writes(root):
+    root = root.rename(root.with_name('a root'))
     text, settings, script = edit(root)
     assert settings['EnvironmentFile'] == ['-/run/mariadb-wsrep-new-cluster']
     assert len(settings['ExecStart']) == 1 and settings['SyslogIdentifier'] == ['mariadbd']
@@ -98,3 +100,11 @@ def test_other_files_are_not_guessed_at(root):
     unit.write_text(unit.read_text().replace('ExecStart=', 'ExecStart=nice '))
     done = subprocess.run(['sh', EDIT, root], check=False, text=True, capture_output=True)
     assert done.returncode == 1 and 'has upstream changed the files?' in done.stderr
+
+
+@pytest.mark.parametrize('path', ['lib/systemd/system/mariadb.service',
+                                  'usr/bin/galera_new_cluster'])
+def test_a_missing_file_is_an_error(root, path):
+    (root / path).unlink()
+    done = subprocess.run(['sh', EDIT, root], check=False, text=True, capture_output=True)
+    assert done.returncode == 1 and 'there is no mariadb.service or no galera_' in done.stderr

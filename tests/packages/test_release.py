@@ -9,10 +9,10 @@ import subprocess
 import jsonschema
 import pytest
 from millrace import TOP
-from support.checkout import CACHE, ONCE, Checkout
+from support.checkout import CACHE, ONCE, PYPI, Checkout
 from support.shop import Shop, gpg
 
-pytestmark = [pytest.mark.xdist_group('release'), ONCE]
+pytestmark = [pytest.mark.xdist_group('release'), ONCE, PYPI]
 
 TAG = 'release/10.11.18-1'
 NOTES, PROVENANCE = 'millrace-10.11.18-1.notes.md', 'millrace-10.11.18-1.provenance.json'
@@ -262,6 +262,16 @@ def test_bills_of_materials(done):
                  'millrace-backup-10.11.18-1.x86_64.rpm'):
         assert linked(name).items() >= {'libc.so.6': 'shared', 'wsrep-lib': 'static'}.items()
     assert linked('millrace-client_10.11.18-1_amd64.deb') == {'libmariadb': 'static'}
+    # Debian's, of which the notices are in LICENSES
+    text = (TOP / 'build/cmake/portable.cmake').read_text()
+    static = set(re.search(r'for package in (.*); do', text)[1].split())
+    assert len(static) > 4
+    whole = linked('millrace-10.11.18-1-linux-x86_64.tar.zst')
+    assert {name for name, how in whole.items() if how == 'static'} \
+        == {*static, 'libmariadb', 'wsrep-lib', 'fmt'}
+    assert linked('millrace-client-10.11.18-1.x86_64.rpm').items() >= {
+        'libedit': 'static', 'libncurses': 'static'}.items()
+    assert not static & set(linked('millrace-server_10.11.18-1_amd64.deb'))
     # what the signature leaves of an RPM package
     name = 'millrace-server-10.11.18-1.x86_64.rpm'
     header = subprocess.run(['rpm', '-qp', '--nosignature', '--qf', '%{SHA256HEADER}',
@@ -296,11 +306,13 @@ def test_the_provenance_names_what_came_of_what(done):
         assert each['digest']['sha256'] == hashlib.sha256(made[each['name']].encode()).hexdigest()
 
 
-def test_the_same_release_has_the_same_bytes(done, after):
+def test_the_same_release_has_the_same_bytes(done, after, tmp_path):
+    """Though rpm has something to say about its configuration."""
     first = documents(done)
+    (tmp_path / '.rpmmacros').write_text('%without_a_body\n')
     after.git('tag', '--delete', TAG)
     shutil.rmtree(after.repo)
-    released(after)
+    released(after, HOME=str(tmp_path))
     second = documents(after)
     assert len(first) == 15
     assert {name for name in first if first[name] != second[name]} == {f'{PROVENANCE}.asc'}
@@ -464,6 +476,9 @@ ENDS = {
     'signing': ('gpg', '.provenance.json', 'exit 3'),
     'the tag': ('git', 'tag --local-user', 'exit 3'),
     'the tag, interrupted': ('git', 'tag --local-user', 'kill -INT $PPID; sleep 1'),
+    'the tag, interrupted when it is there': (
+        'git', 'tag --local-user',
+        f'{shutil.which("git")} "$@" && kill -INT $PPID; sleep 1'),
     'the tag, killed': ('git', 'tag --local-user', 'kill -9 $PPID'),
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from millrace import TOP
-from support.checkout import ONCE
+from support.checkout import ONCE, PYPI
 from support.clients import Apt, Dnf
 from support.finished import sum_up
 from support.shop import Shop, gpg
@@ -226,6 +226,8 @@ def test_a_promotion_copies_no_byte_and_a_second_run_changes_none(shop):
     shop.begin()
     before = shop.files()
     assert 'up to date' in shop.publish() and 'up to date' in shop.run()[1]
+    home = os.path.relpath(shop.market.home, shop.checkout.path)
+    assert 'up to date' in shop.run(GNUPGHOME=home)[1]
     assert shop.files() == before
     shop.promote('10.11.18-1')
     after = shop.files()
@@ -410,6 +412,48 @@ def test_a_key_that_expired_is_named(shop, home):
     assert 'expired' in text and 'gpg --edit-key' in text
 
 
+# gpg-agent asks it; it notes the terminal that it was to ask on
+PINENTRY = """#!/bin/sh
+echo OK
+while read -r word rest; do
+    case $word:$rest in
+        OPTION:ttyname=*) echo "${rest#*=}" > "$0.tty" ;;
+        GETPIN:) echo 'D a passphrase' ;;
+    esac
+    echo OK
+done
+"""
+CHECK = """
+import sys
+from millrace.repo.key import Key
+Key(sys.argv[1]).check()
+"""
+
+
+def test_a_passphrase_is_asked_for_on_the_terminal(tmp_path):
+    home, pinentry = tmp_path / 'gnupg', tmp_path / 'pinentry'
+    home.mkdir(mode=0o700)
+    pinentry.write_text(PINENTRY)
+    pinentry.chmod(0o755)
+    (home / 'gpg-agent.conf').write_text(f'pinentry-program {pinentry}\n')
+    gpg(home, '--passphrase', 'a passphrase', '--quick-generate-key', 'A <a@example.org>',
+        'ed25519')
+    key = re.search(r'^fpr:+([0-9A-F]+):', gpg(home, '--with-colons', '--list-keys'),
+                    re.MULTILINE)[1]
+    subprocess.run(['gpgconf', '--homedir', home, '--kill', 'gpg-agent'], check=True)
+    main, terminal = os.openpty()
+    try:
+        subprocess.run([TOP / 'scripts/python', '-c', CHECK, key], check=True, stdin=terminal,
+                       env={**{name: value for name, value in os.environ.items()
+                               if name != 'GPG_TTY'},
+                            'GNUPGHOME': str(home)})
+        assert pinentry.with_suffix('.tty').read_text().strip() == os.ttyname(terminal)
+    finally:
+        os.close(main)
+        os.close(terminal)
+        subprocess.run(['gpgconf', '--homedir', home, '--kill', 'gpg-agent'], check=False)
+
+
 @pytest.mark.parametrize('program, how', [
     ('aptly', 'exit 3'), ('createrepo_c', 'kill -9 $PPID')])
 def test_a_run_that_ends_halfway_leaves_the_repository_whole(shop, program, how, tmp_path):
@@ -469,6 +513,17 @@ def test_another_key_signs_all_of_it_anew(shop, keys, apt, dnf):
             assert data == old[path][2]
 
 
+def test_a_keyring_package_of_other_bytes_has_another_version(shop):
+    shop.begin(rpm=False)
+    [old] = shop.repo.glob('apt/pool/**/*keyring_*')
+    shop.publisher('A Person <a@example.org>', 'https://example.org/elsewhere')
+    shop.publish()
+    [new] = shop.repo.glob('apt/pool/**/*keyring_*')
+    assert subprocess.run(['dpkg', '--compare-versions', new.name.split('_')[1], 'gt',
+                           old.name.split('_')[1]], check=False).returncode == 0
+    assert 'up to date' in shop.run()[1]
+
+
 def test_packages_for_another_release_of_debian(shop):
     shop.finish(depends='libaio1t64', rpm=False)
     shop.publish('--debian', 'trixie')
@@ -491,6 +546,7 @@ BLOCKS = re.findall(r'^```sh ?(\w*)\n(.*?)\n```$', PAGE, re.DOTALL | re.MULTILIN
 GPG = '#!/bin/sh\nexec {gpg} --batch --pinentry-mode loopback --passphrase "" "$@"\n'
 
 
+@PYPI
 def test_every_command_of_the_page(shop, tmp_path):
     for tree, version in re.findall(r'TREE=([\d.]+) REVISION=([\d.]+)-1', PAGE):
         shop.finish(tree, version, rpm=False)
@@ -522,6 +578,7 @@ def test_every_command_of_the_page(shop, tmp_path):
     assert f'URIs: {base}/apt\n' in (shop.repo / 'apt/millrace-10.11-bookworm.sources').read_text()
 
 
+@PYPI
 def test_what_the_page_names_is_there(shop):
     slow = [command for kind, text in BLOCKS if kind == 'slow' for command in text.splitlines()]
     assert len(slow) > 4

@@ -15,11 +15,11 @@ from millrace_bench.report import pages as drawn_pages
 from millrace_bench.report import sets
 from pages.browser import FRAME, Browser
 from pages.test_pages import SIZES, look
-from support.checkout import ONCE, Checkout
+from support.checkout import ONCE, PYPI, Checkout
 from support.shop import Shop
 
 # one browser, and one repository
-pytestmark = [pytest.mark.xdist_group('site'), ONCE]
+pytestmark = [pytest.mark.xdist_group('site'), ONCE, PYPI]
 NOTES = 'releases/10.11/10.11.18-1/millrace-10.11.18-1.notes'
 SHOWN = ('docs/install', 'docs/operate', 'docs/patches/index', 'docs/patches/google-io',
          'docs/design/road', 'test-results/index', 'test-results/notes/index', 'releases', NOTES,
@@ -227,6 +227,18 @@ def test_a_changed_page_is_taken_in(published):
         file.write('\nOne line more.\n')
     assert 'up to date' not in published.publish()
     assert b'One line more.' in published.site()['docs/operate.html']
+
+
+def test_what_is_not_committed_stays_here(published):
+    (published.top / 'docs/patches/of-nobody.md').write_text('# Of nobody\n')
+    (published.top / 'test-results/notes/of-nobody.md').write_text('# Of nobody\n')
+    try:
+        published.run()
+    finally:
+        for file in published.top.rglob('of-nobody.md'):
+            file.unlink()
+    assert not [path for path, data in published.site().items()
+                if 'of-nobody' in path or b'of-nobody' in data]
 
 
 @pytest.mark.parametrize('link', ['nowhere.md', '../nothing/'])

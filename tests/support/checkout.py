@@ -15,6 +15,9 @@ TREE = os.environ.get('TREE') or pins.default_tree()
 # tests of what no tree changes
 ONCE = pytest.mark.skipif(TREE != pins.default_tree(),
                           reason=f'the same for every tree: run with {pins.default_tree()}')
+# tests of make release
+PYPI = pytest.mark.skipif(not (CACHE / 'python').is_dir(),
+                          reason=f'there is no {CACHE}/python: build/setup release')
 # what a copy has: all that the commands under test read
 PARTS = ('Makefile', 'README.md', 'SECURITY.md', 'series', 'build', 'debian', 'docs', 'rpm',
          'patches', 'scripts', 'trees')

@@ -39,7 +39,7 @@ def faults(file, names, system):
     rows, found = table(), []
     for name in sorted(set(names)):
         library = LIBRARY.fullmatch(name)
-        key = library['soname'] if library else name.split(' ', maxsplit=1)[0]
+        key = library['soname'] if library else name.lstrip('(').split(' ', maxsplit=1)[0]
         package, *highest = rows.get(key, {}).get(system, '-').split()
         why = mend = ''
         if package == '-':

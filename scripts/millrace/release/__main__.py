@@ -123,9 +123,17 @@ def documents(context, commit, repository, found, files):
 
 
 def tag(found, commit, key):
-    """Makes the signed tag of a release.  Raises Failure."""
-    history.git('tag', '--local-user', key.fingerprint, '--message',
-                f'Millrace {found.revision}', history.tag_of(found.revision), commit)
+    """Makes the signed tag of a release, or none.  Raises Failure."""
+    name, there = history.tag_of(found.revision), history.has_tag(found.revision)
+    try:
+        history.git('tag', '--local-user', key.fingerprint, '--message',
+                    f'Millrace {found.revision}', name, commit)
+    except BaseException:
+        # interrupted, when git had written it
+        if not there and history.has_tag(found.revision) \
+                and history.git('rev-parse', f'{name}^{{commit}}').strip() == commit:
+            history.git('tag', '--delete', name)
+        raise
 
 
 def main(argv):

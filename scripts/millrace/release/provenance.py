@@ -10,7 +10,7 @@ import re
 from millrace import TOP
 from millrace.patches import series
 from millrace.release.history import tag_of
-from millrace.repo.tools import tool
+from millrace.repo.tools import rpm_query, tool
 
 BUILD = 'urn:x-millrace:make-packages:1'    # make TREE=..., as docs/build.md has it
 BUILT_ON = re.compile(r'^ Built on (.+), and for', re.MULTILINE)    # debian/control has it
@@ -47,8 +47,7 @@ def outputs(files, hash_of):
     for file in sorted(files):
         more = {}
         if file.suffix == '.rpm':
-            more = {'annotations': {'SHA256HEADER': tool(
-                'rpm', '-qp', '--nosignature', '--qf', '%{SHA256HEADER}', file)}}
+            more = {'annotations': {'SHA256HEADER': rpm_query('--qf', '%{SHA256HEADER}', file)}}
         yield _resource(file.name, hash_of(file), **more)
 
 

@@ -24,7 +24,7 @@ from packageurl import PackageURL
 
 from millrace.patches import series
 from millrace.patches.header import read_header
-from millrace.repo.tools import tool
+from millrace.repo.tools import rpm_query, tool
 
 LICENSE = 'GPL-2.0-only'
 # linked statically: name, license, and the packages that have it.  The first two are parts of
@@ -32,6 +32,14 @@ LICENSE = 'GPL-2.0-only'
 BUNDLED = (('libmariadb', 'LGPL-2.1-or-later', ('client', 'test')),
            ('wsrep-lib', LICENSE, ('server', 'backup')),
            ('fmt', 'MIT', ('server', 'backup')))
+# likewise, in RPM packages and the tarball alone: Debian's (build/cmake/portable.cmake).  No
+# license: of several files, several.
+PORTABLE = (('libaio', 'LGPL-2.1-or-later', ('server', 'backup')),
+            ('libbsd', '', ('client',)),
+            ('libcrypt', 'LGPL-2.1-or-later', ('server', 'backup')),
+            ('libedit', 'BSD-3-Clause', ('client',)),
+            ('libmd', '', ('client',)),
+            ('libncurses', 'X11-distribute-modifications-variant', ('client',)))
 SYMBOLS = re.compile(r'-(dbgsym|debuginfo)')      # debug information is linked with nothing
 TARBALL = re.compile(r'(millrace(?:-test)?)-(\d[^-]*-[^-]*)-linux-(.*)\.tar\.zst')
 
@@ -64,10 +72,9 @@ def read(file, debian):
             'deb', 'millrace', fields['Package'], fields['Version'],
             {'arch': fields['Architecture'], 'distro': debian}), depends)
     if file.suffix == '.rpm' and not file.name.endswith('.src.rpm'):
-        name, version, arch, digest = tool(
-            'rpm', '-qp', '--nosignature', '--qf',
-            '%{NAME} %{VERSION}-%{RELEASE} %{ARCH} %{SHA256HEADER}', file).split()
-        depends = tool('rpm', '-qp', '--nosignature', '--requires', file).splitlines()
+        name, version, arch, digest = rpm_query(
+            '--qf', '%{NAME} %{VERSION}-%{RELEASE} %{ARCH} %{SHA256HEADER}', file).split()
+        depends = rpm_query('--requires', file).splitlines()
         return Package(file, name, version,
                        PackageURL('rpm', 'millrace', name, version, {'arch': arch}),
                        ', '.join(depends), digest)
@@ -112,7 +119,8 @@ def _hashes(digest):
 
 
 def _licenses(name):
-    return [DisjunctiveLicense(id=name)]
+    return [DisjunctiveLicense(id=name) if name
+            else DisjunctiveLicense(name='several: LICENSES of the package')]
 
 
 def _properties(**values):
@@ -160,7 +168,7 @@ def _libraries(package, context):
     for name in linked(package):
         yield Component(type=ComponentType.LIBRARY, name=name, bom_ref=name,
                         properties=_properties(linked='shared'))
-    for name, license_, parts in BUNDLED:
+    for name, license_, parts in BUNDLED + (PORTABLE if package.file.suffix != '.deb' else ()):
         if set(parts) & set(package.parts):
             yield Component(type=ComponentType.LIBRARY, name=name, bom_ref=name,
                             licenses=_licenses(license_), properties=_properties(linked='static'))

@@ -191,6 +191,7 @@ class Repository:
     def put(self, confirm=lambda: None):
         """Makes it, where anything is new, and calls `confirm`; where that raises, all of it
         stays as it was."""
+        self.key.check()
         contents = releases.Contents(self.key.fingerprint,
                                      apt.keyring_version(self.key, self.before), self.base,
                                      self.known)

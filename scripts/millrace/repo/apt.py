@@ -7,13 +7,17 @@ stay in the index: `apt install millrace-server=...` is the way back to an earli
 import json
 import os
 import shutil
+import tempfile
 import time
+from pathlib import Path
 
 from millrace import publisher
+from millrace.repo import place as repository
 from millrace.repo.releases import CHANNELS
 from millrace.repo.tools import copy, tool
 
 NAME = 'millrace-archive-keyring'
+PUBLISHED = f'apt/{NAME}.deb'       # for who has no source for apt yet
 KEYRING = f'usr/share/keyrings/{NAME}.gpg'
 CONTROL = '''Package: {name}
 Version: {version}
@@ -55,13 +59,19 @@ ALL = 'Name (% *)'      # aptly's words for every package
 
 
 def keyring_version(key, before):
-    """The version of the package with the key: it rises whenever the key changes, or is another
-    than that of the repository before."""
+    """The version of the package with the key: it rises whenever the key changes, or anything
+    in the package is another than in the repository before."""
     def version(seconds):
         return time.strftime('%Y.%m.%d.%H%M%S', time.gmtime(seconds))
     if before and before.key != key.fingerprint:
         return version(time.time())
-    return max(version(key.changed()), before.keyring if before else '')
+    newest = max(version(key.changed()), before.keyring if before else '')
+    if before and newest == before.keyring:
+        with tempfile.TemporaryDirectory(prefix='millrace-') as work:
+            made = keyring_package(key, newest, Path(work), Path(work))
+            if made.read_bytes() != (repository.HERE / PUBLISHED).read_bytes():
+                return version(time.time())
+    return newest
 
 
 def keyring_package(key, version, place, work):
@@ -129,7 +139,7 @@ def publish(public, work, plan, key, contents):
     incoming = work / 'keyring-package'
     incoming.mkdir()
     package = keyring_package(key, contents.keyring, incoming, work)
-    copy(package, public / f'apt/{NAME}.deb')
+    copy(package, public / PUBLISHED)
     aptly.repository('keyring', incoming)
 
     suites, architectures = {}, set()

@@ -9,7 +9,7 @@ from millrace import TOP, publisher
 from millrace.command import environment
 from millrace.errors import Failure
 from millrace.repo.releases import Release, kind_of
-from millrace.repo.tools import tool
+from millrace.repo.tools import rpm_query, tool
 from millrace.upstream import pins
 
 # a library that only one release of Debian has under this name: what is linked with it was built
@@ -61,7 +61,7 @@ def _revision(file):
     if file.suffix in ('.deb', '.dsc'):
         return _fields(file)['Version'].partition(':')[2]
     if file.suffix == '.rpm':
-        return tool('rpm', '-qp', '--nosignature', '--qf', '%{VERSION}-%{RELEASE}', file)
+        return rpm_query('--qf', '%{VERSION}-%{RELEASE}', file)
     tarball = re.match(r'millrace(?:-test)?-(\d.*)-linux-', file.name)
     return tarball and tarball[1]
 

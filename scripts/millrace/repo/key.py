@@ -1,4 +1,5 @@
 """The key that signs, from the maintainer's GNUPGHOME."""
+import os
 import re
 import shutil
 import subprocess
@@ -16,8 +17,16 @@ def _listed(option, fingerprint):
     return [line.split(':') for line in done.stdout.splitlines() if not line.startswith('tru:')]
 
 
+def _use_terminal():
+    """Names the terminal of this command to gpg, which asks for a passphrase there: its tools
+    read no stdin, by which it would know."""
+    for number in (0, 1, 2):
+        if not os.environ.get('GPG_TTY') and os.isatty(number):
+            os.environ['GPG_TTY'] = os.ttyname(number)
+
+
 class Key:
-    """A key that can sign, by the fingerprint that KEY= gives.  Raises Failure."""
+    """A key with its secret part, by the fingerprint that KEY= gives.  Raises Failure."""
 
     def __init__(self, given):
         fingerprint = re.sub(r'\s|^0x', '', given).upper()
@@ -36,6 +45,11 @@ class Key:
             raise Failure(f'there is no key {fingerprint} in the GNUPGHOME of this user', listing)
         lines = _listed('--list-keys', fingerprint)
         self.fingerprint = next(line[9] for line in lines if line[0] == 'fpr')
+
+    def check(self):
+        """Raises Failure where the key does not sign; asks for its passphrase, which gpg-agent
+        forgets when it has not been used for ten minutes."""
+        _use_terminal()
         try:
             tool('gpg', '--batch', '--local-user', self.fingerprint, '--output', '-', '--sign',
                  '/dev/null', errors='replace')

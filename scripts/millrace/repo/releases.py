@@ -6,7 +6,7 @@ import subprocess
 
 from millrace.command import environment
 from millrace.errors import Failure
-from millrace.repo.tools import tool
+from millrace.repo.tools import rpm_query
 
 NAME = 'releases.json'
 CHANNELS = ('testing', 'stable')
@@ -71,7 +71,7 @@ def kind_of(name):
 def same(one, other):
     """Whether two files are the same; of RPM packages, but for their signatures."""
     if one.suffix == '.rpm':
-        digests = tool('rpm', '-qp', '--nosignature', '--qf', '%{SHA256HEADER}\n', one, other)
+        digests = rpm_query('--qf', '%{SHA256HEADER}\n', one, other)
         return len(set(digests.splitlines())) == 1
     return filecmp.cmp(one, other, shallow=False)
 

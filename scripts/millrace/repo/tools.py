@@ -9,17 +9,25 @@ from millrace.errors import Failure
 
 
 def tool(*command, **options):
-    """The output of a tool, stderr included; raises Failure with its end where it fails."""
+    """The output of a tool, with stderr unless that is a PIPE; raises Failure with the end of
+    both where it fails."""
     try:
         return subprocess.run(command, check=True, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              **{'env': environment(LC_ALL='C.UTF-8'), **options}).stdout
+                              stdout=subprocess.PIPE,
+                              **{'env': environment(LC_ALL='C.UTF-8'),
+                                 'stderr': subprocess.STDOUT, **options}).stdout
     except FileNotFoundError:
         raise Failure(f'there is no {command[0]}', 'build/setup repo') from None
     except subprocess.CalledProcessError as error:
-        lines = re.sub(r'\x1b\[[\d;]*m', '', error.stdout).splitlines()      # colours
+        text = error.stdout + (error.stderr or '')
+        lines = re.sub(r'\x1b\[[\d;]*m', '', text).splitlines()      # colours
         faults = [line for line in lines if 'error' in line.lower()]
         raise Failure(f'{command[0]} failed', *(faults or lines)[-5:]) from None
+
+
+def rpm_query(*words):
+    """The output of rpm about package files, without its warnings; raises Failure."""
+    return tool('rpm', '-qp', '--nosignature', *words, stderr=subprocess.PIPE)
 
 
 def link(source, target):

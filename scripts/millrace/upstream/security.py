@@ -68,6 +68,8 @@ def parse(tree, text):
             refuse(f"'{release}' is no release")
         if not isinstance(entry, dict) or set(entry) != {'cves', 'source'} or not entry['source']:
             refuse(f'{release} has not `cves` and `source`')
+        if not isinstance(entry['cves'], list) or not isinstance(entry['source'], str):
+            refuse(f'{release}: `cves` is a list and `source` a text')
         for cve in entry['cves']:
             if not re.fullmatch(r'CVE-\d{4}-\d{4,}', str(cve)):
                 refuse(f"{release}: '{cve}' is no CVE")
