@@ -19,8 +19,6 @@ endfunction()
 
 # libcrypt.so.2 elsewhere
 static(crypt crypt)
-# libaio.so.1t64 on Debian 13
-static(aio aio)
 # without symbol versions, NCURSES6_*, elsewhere
 static(curses ncurses tinfo)
 # libedit.so.0 elsewhere; the others are what Debian's needs
@@ -35,7 +33,6 @@ execute_process(COMMAND sh -euc [[
   WORKING_DIRECTORY "${portable}" COMMAND_ERROR_IS_FATAL ANY)
 
 # by name, where upstream would look for the file
-set(LIBAIO_LIBRARIES aio CACHE STRING "")
 set(CURSES_LIBRARY curses CACHE STRING "")
 set(LIBEDIT_LIBRARY edit CACHE STRING "")
 set(BZIP2_LIBRARIES bz2 CACHE STRING "")
@@ -47,7 +44,7 @@ endforeach()
 
 # The licenses of the static libraries want their notices beside the programs.
 execute_process(COMMAND sh -euc [[
-    for package in libaio libbsd libcrypt libedit libmd libncurses; do
+    for package in libbsd libcrypt libedit libmd libncurses; do
         printf '%s, linked statically:\n\n' "$package"
         cat "/usr/share/doc/$package-dev/copyright"
         echo

@@ -10,7 +10,7 @@
 # One line PASS or FAIL for each check; exit status 1 if one failed.  Run as root,
 # with rpm, mmdebstrap and a Debian mirror in this machine's apt sources: the root
 # is a minimal Debian with the shared libraries that the packages ask for, as no
-# RPM distribution is at hand; test_requires.py checks what those have.  It is kept in
+# RPM distribution is at hand; test_provides.py checks what those have.  It is kept in
 # $MILLRACE_CACHE (default: work/).  Servers run in namespaces of their own.
 
 . "$(dirname -- "$(readlink -f -- "$0")")/checks.sh" || exit
@@ -55,9 +55,11 @@ with_server() {
                 [ "$got" = "$1" ] || { echo "$2: $got, not $1"; exit 1; }
             }
             prepare=$(sed -n 's/^ExecStartPre=//p' $unit | head -n 1)
-            start=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' $unit)
+            # as systemd reads it: lines go on behind a backslash, $$ is $
+            start=$(sed -n '/^ExecStart=/,/[^\\]$/p' $unit \
+                | sed "s/^ExecStart=//; s/\\\\$//; s/[$][$]/$/g; s/\"/'/g")
             runuser -u mysql -- "$prepare"
-            runuser -u mysql -- "$start" &
+            runuser -u mysql -- sh -c "exec $start" &
             server=$!
             wait_for_it() {
                 for second in $(seq 300); do    # until it answers, or ends

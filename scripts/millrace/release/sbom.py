@@ -34,8 +34,7 @@ BUNDLED = (('libmariadb', 'LGPL-2.1-or-later', ('client', 'test')),
            ('fmt', 'MIT', ('server', 'backup')))
 # likewise, in RPM packages and the tarball alone: Debian's (build/cmake/portable.cmake).  No
 # license: of several files, several.
-PORTABLE = (('libaio', 'LGPL-2.1-or-later', ('server', 'backup')),
-            ('libbsd', '', ('client',)),
+PORTABLE = (('libbsd', '', ('client',)),
             ('libcrypt', 'LGPL-2.1-or-later', ('server', 'backup')),
             ('libedit', 'BSD-3-Clause', ('client',)),
             ('libmd', '', ('client',)),
