@@ -172,32 +172,32 @@ def test_a_mirror_of_the_archive(empty, tmp_path):
                 upstream.release(version, {'README.md': 'a release\n'})
             (upstream.archive / 'mariadb-10.11.90').rename(mirror / 'mariadb-10.11.90')
             for url in (named, other.as_uri()):
-                status, text = empty.run('build/fetch', '10.11.91', UPSTREAM=url)
+                status, text = empty.run('build/fetch', '10.11.91', TREE='10.11', UPSTREAM=url)
                 assert status == 0 and 'the signature is right' in text, text
                 (empty.cache / 'mariadb-10.11.91.tar.gz').unlink()
-            assert empty.run('build/fetch', '10.11.90')[0] == 1
-            status, text = empty.run('build/fetch', '10.11.90', UPSTREAM=named)
+            assert empty.run('build/fetch', '10.11.90', TREE='10.11')[0] == 1
+            status, text = empty.run('build/fetch', '10.11.90', TREE='10.11', UPSTREAM=named)
             assert status == 0 and f'{named}mariadb-10.11.90/source/' in text, text
             # what it serves is verified like the archive's
             asc = mirror / 'mariadb-10.11.90/source/mariadb-10.11.90.tar.gz.asc'
             (empty.cache / 'mariadb-10.11.90.tar.gz').unlink()
             shutil.copy(next(upstream.archive.glob('mariadb-10.11.91/*/*.asc')), asc)
-            status, text = empty.run('build/fetch', '10.11.90', UPSTREAM=named)
+            status, text = empty.run('build/fetch', '10.11.90', TREE='10.11', UPSTREAM=named)
             assert status == 1 and "signature is not upstream's" in text, text
             # but where the archive has the right one, that is taken
             asc = mirror / 'mariadb-10.11.91/source/mariadb-10.11.91.tar.gz.asc'
             asc.parent.mkdir(parents=True)
             asc.write_text('no signature\n')
             (asc.parent / asc.stem).write_text('no tarball\n')
-            status, text = empty.run('build/fetch', '10.11.91', UPSTREAM=named)
+            status, text = empty.run('build/fetch', '10.11.91', TREE='10.11', UPSTREAM=named)
             assert status == 0 and 'the signature is right' in text, text
             assert f'error: {named}mariadb-10.11.91/source/mariadb-10.11.91.tar.gz: ' in text
             shutil.rmtree(mirror / 'mariadb-10.11.91')
             # and its releases are known
-            status, text = empty.run('scripts/upstream-watch', UPSTREAM=named)
+            status, text = empty.run('scripts/upstream-watch', TREE='10.11', UPSTREAM=named)
             assert '10.11.91 is out' in text, text
             shutil.rmtree(upstream.archive / 'mariadb-10.11.91')
-            status, text = empty.run('scripts/upstream-watch', UPSTREAM=named)
+            status, text = empty.run('scripts/upstream-watch', TREE='10.11', UPSTREAM=named)
             assert '10.11.90 is out' in text, text
         finally:
             upstream.close()
