@@ -23,7 +23,7 @@ from millrace.context import resolve
 from millrace.errors import Failure
 from millrace.release import history
 from millrace.repo import finished, place, releases
-from millrace.repo.__main__ import Repository
+from millrace.repo.__main__ import Repository, add_options
 from millrace.upstream import pins, security
 
 STEPS = ('source-deb', 'deb', 'source-rpm', 'rpm', 'tarball')
@@ -139,12 +139,7 @@ def tag(found, commit, key):
 def main(argv):
     """Makes the release."""
     options = parser('scripts/release', __doc__)
-    options.add_argument('--key', default='', help='fingerprint of the key that signs '
-                         '(default: that of the repository)')
-    options.add_argument('--base', default='', help='URL that the repository will have '
-                         '(default: that of the repository)')
-    options.add_argument('--debian', default='', help='release of Debian that the .deb are for '
-                         "(default: the tree's)")
+    add_options(options)
     options.add_argument('tree', nargs='?', help='the tree (default: that of trees/default)')
     chosen = options.parse_args(argv)
     os.umask(0o022)

@@ -205,15 +205,20 @@ class Repository:
             f'{self.key.fingerprint}')
 
 
-def main(argv):
-    """Takes packages in, or promotes a revision; and makes the repository where that is new."""
-    options = parser('scripts/repo', __doc__)
+def add_options(options):
+    """Adds the options of whatever publishes, make repo and make release, to a parser."""
     options.add_argument('--key', default='', help='fingerprint of the key that signs '
                          '(default: that of the repository)')
     options.add_argument('--base', default='', help='URL that the repository will have '
                          '(default: that of the repository)')
     options.add_argument('--debian', default='', help='release of Debian that the .deb are for '
                          "(default: the tree's)")
+
+
+def main(argv):
+    """Takes packages in, or promotes a revision; and makes the repository where that is new."""
+    options = parser('scripts/repo', __doc__)
+    add_options(options)
     options.add_argument('--promote', metavar='REVISION',
                          help="take a revision into stable; '': the newest of the tree")
     options.add_argument('trees', nargs='*', help='the trees (default: all)')
