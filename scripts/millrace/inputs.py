@@ -9,7 +9,7 @@ import hashlib
 import os
 
 from millrace import TOP
-from millrace.command import run_command
+from millrace.command import environment, output, run_command
 from millrace.context import resolve
 from millrace.errors import Failure
 
@@ -41,6 +41,12 @@ def _files(path):
     return [path]
 
 
+def _printed(path):
+    """What a program of the checkout prints, on one line."""
+    _files(path)
+    return '; '.join(output(path, env=environment(LC_ALL='C')).splitlines())
+
+
 def _file(path):
     """The state of a file: a link and its target, or its content and whether it is executable."""
     if os.path.islink(path):
@@ -61,7 +67,11 @@ def digest(step, context):
     if step not in listed:
         raise Failure(f'no step {step} of the road', f'known steps: {" ".join(listed)}')
     for name in listed[step]:
-        facts += [f'{os.path.relpath(path, TOP)} {_file(path)}' for path in _files(TOP / name)]
+        if name.endswith('|'):
+            facts.append(f'{name} {_printed(TOP / name[:-1])}')
+        else:
+            facts += [f'{os.path.relpath(path, TOP)} {_file(path)}'
+                      for path in _files(TOP / name)]
     facts += [f'patch {name} {_file(context.patch_dir / f"{name}.patch")}'
               for name in context.names]
     facts += [f'profile {path.name} {_file(path)}' for path in context.profiles]
