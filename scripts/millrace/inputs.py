@@ -8,7 +8,7 @@ checkout a step is made from.
 import hashlib
 import os
 
-from millrace import TOP
+from millrace import TOP, released
 from millrace.command import environment, output, run_command
 from millrace.context import resolve
 from millrace.errors import Failure
@@ -57,7 +57,7 @@ def _file(path):
 
 
 def digest(step, context):
-    """The hash of all that a step makes its products from: files, patches, profiles and pins.
+    """The hash of all that a step makes its products from: files, patches, profiles, pins...
 
     The place of the checkout and the times of its files do not count.  Raises Failure where
     a file is missing."""
@@ -75,6 +75,8 @@ def digest(step, context):
     facts += [f'patch {name} {_file(context.patch_dir / f"{name}.patch")}'
               for name in context.names]
     facts += [f'profile {path.name} {_file(path)}' for path in context.profiles]
+    if released.file(context.tree).exists():        # for the changelogs
+        facts.append(f'earlier releases {_file(released.file(context.tree))}')
     return hashlib.sha256('\n'.join(facts).encode()).hexdigest()
 
 
