@@ -227,7 +227,11 @@ def on_page_markdown(markdown, page, config, files):
 def on_page_content(text, page, config, files):
     """Raises PluginError where a link of a page leads to no file of the site."""
     urls = {file.url for file in files}
-    for url in re.findall(r'<(?:a|img)\b[^>]* (?:href|src)="([^"#:]+)["#]', text):
+    for link in re.findall(r'<(?:a|img)\b[^>]* (?:href|src)="([^"]*)"', text):
+        # an address of mail is all in entities
+        url = html.unescape(link).partition('#')[0]
+        if not url or ':' in url:
+            continue
         path = os.path.normpath(os.path.join(os.path.dirname(page.url), url))
         # the packages are not here yet
         if not {path, urllib.parse.unquote(path)} & urls and page.file.src_uri != PAGE:

@@ -4,7 +4,10 @@
 # as without it.  tests/packages/provides.txt says what other systems have.
 
 set(portable "${CMAKE_BINARY_DIR}/portable")
-file(MAKE_DIRECTORY "${portable}")
+# STATIC_LIBRARIES is a hash of the static libraries: all is linked again where the linker's
+# arguments change, and nothing else tells ninja that one of these has.
+set(linked "${portable}/${STATIC_LIBRARIES}")
+file(MAKE_DIRECTORY "${linked}")
 
 # static NAME LIBRARY...: -lNAME links these static libraries of Debian's.  A program does not
 # export their symbols: a PAM module that the server loads gets the system's.
@@ -13,7 +16,7 @@ function(static name)
   list(TRANSFORM ARGN REPLACE ".+" "lib\\0.a" OUTPUT_VARIABLE archives)
   list(TRANSFORM archives PREPEND "-l:" OUTPUT_VARIABLE input)
   list(JOIN input " " input)
-  file(WRITE "${portable}/lib${name}.so" "INPUT(${input})\n")
+  file(WRITE "${linked}/lib${name}.so" "INPUT(${input})\n")
   set(hidden ${hidden} ${archives} PARENT_SCOPE)
 endfunction()
 
@@ -30,7 +33,7 @@ execute_process(COMMAND sh -euc [[
     names=$(nm -D --defined-only "$(cc -print-file-name=libbz2.so)" | sed -n 's/.* T BZ2_/BZ2_/p')
     printf 'void %s(void) {}\n' $names \
         | cc -shared -nostdlib -Wl,-soname,libbz2.so.1 -o libbz2.so -x c -]]
-  WORKING_DIRECTORY "${portable}" COMMAND_ERROR_IS_FATAL ANY)
+  WORKING_DIRECTORY "${linked}" COMMAND_ERROR_IS_FATAL ANY)
 
 # by name, where upstream would look for the file
 set(CURSES_LIBRARY curses CACHE STRING "")
@@ -39,7 +42,7 @@ set(BZIP2_LIBRARIES bz2 CACHE STRING "")
 list(REMOVE_DUPLICATES hidden)
 list(JOIN hidden ":" hidden)
 foreach(kind EXE MODULE SHARED)
-  set(CMAKE_${kind}_LINKER_FLAGS "-L\"${portable}\" -Wl,--exclude-libs,${hidden}" CACHE STRING "")
+  set(CMAKE_${kind}_LINKER_FLAGS "-L\"${linked}\" -Wl,--exclude-libs,${hidden}" CACHE STRING "")
 endforeach()
 
 # The licenses of the static libraries want their notices beside the programs.

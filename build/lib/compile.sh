@@ -4,6 +4,7 @@
 #   use_ccache     sets JOBS and the environment of ccache, of dpkg-buildpackage and of
 #                  build/compiler/with-profile
 #   compile, install_components, lay_out
+#   static_libraries   prints a hash of those that build/cmake/portable.cmake links
 
 # ccache finds an object again in another directory: the paths that it hashes are relative to
 # the source (base_dir), and -ffile-prefix-map keeps the rest out.
@@ -33,6 +34,10 @@ compile() {
         -C "$TOP/build/cmake/layout-tarball.cmake" "-DCOMPILATION_COMMENT=$comment" "$@" \
         "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher"
     logged "$log" ninja -C "$builddir" -j"$JOBS"
+}
+
+static_libraries() {
+    "$TOP/build/lib/static-libraries" | sha256sum | cut -c1-16
 }
 
 # components GROUP...: the components of upstream that these groups have.

@@ -2,9 +2,12 @@
 
 Usage: build/lib/changelog deb|rpm PATCH_FILE...
 
-Prints one entry: the release, and the name and synopsis of each patch in the order given.  The
-environment has VERSION, RELEASE and SOURCE_DATE_EPOCH, as build/lib/context.sh sets them.
+Prints an entry: what came, went and changed since the tree's last release, which
+trees/<tree>/released.json has; and one for each release before it.  The first release, and a
+subset, lists its patches, in the order given.  The environment has TREE, VERSION, RELEASE and
+SOURCE_DATE_EPOCH, as build/lib/context.sh sets them.
 """
+import datetime
 import os
 import sys
 import textwrap
@@ -12,18 +15,39 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
-from millrace import publisher
+from millrace import publisher, released
 from millrace.command import run_command
-from millrace.patches.header import read_header
+from millrace.errors import Failure
+from millrace.patches import diff
 
 
-def entry_lines(version, patches):
-    """Yields the changes, a text each."""
-    yield f'MariaDB Server {version} with the patches of the Millrace series:'
-    for patch in patches:
-        yield f'{Path(patch).stem}: {read_header(patch).synopsis}'
-    if not patches:
-        yield 'none (the vanilla server).'
+def entry_lines(version, before, patches):
+    """The changes of a release, a text each; `before` is (revision, its patches) of the last one,
+    or None."""
+    if not before:
+        listed = [f'{name}: {patch["synopsis"]}' for name, patch in patches.items()]
+        return [f'MariaDB Server {version} with the patches of the Millrace series:',
+                *(listed or ['none (the vanilla server).'])]
+    told = released.news(before[1], patches)
+    return [f'MariaDB Server {version} with the Millrace series, since {before[0]}:',
+            *(told or ['the same patches.'])]
+
+
+def entries(tree, revision, epoch, patches):
+    """(revision, seconds since 1970, lines) of each release, the newest first."""
+    made = [(revision, epoch, patches)]
+    if '~' not in revision:
+        for other, release in reversed(released.read(tree).items()):
+            if other != revision:
+                date = datetime.datetime.fromisoformat(f'{release["date"]}T00:00:00+00:00')
+                made.append((other, int(date.timestamp()), release['patches']))
+    for (newer, after, _), (older, before, _) in zip(made, made[1:]):
+        if after < before:
+            raise Failure(f'{newer} is of an earlier date than {older}, which was released',
+                          f'raise DATE in trees/{tree}/pin.conf')
+    for (this, when, patches), last in zip(made, [*made[1:], None]):
+        yield this, when, entry_lines(this.rpartition('-')[0], last and (last[0], last[2]),
+                                      patches)
 
 
 def items(lines, bullet):
@@ -34,21 +58,24 @@ def items(lines, bullet):
 
 
 def main(argv):
-    """Prints the entry."""
+    """Prints the entries."""
     if not argv or argv[0] not in ('deb', 'rpm'):
         sys.exit(__doc__)
-    kind, *patches = argv
-    version, release = os.environ['VERSION'], os.environ['RELEASE']
-    epoch = int(os.environ['SOURCE_DATE_EPOCH'])
-    lines, maintainer = entry_lines(version, patches), publisher.field('Maintainer')
-    if kind == 'deb':
-        print(f'millrace (1:{version}-{release}) unstable; urgency=medium\n')
-        print('\n'.join(items(lines, '  * ')))
-        print(f'\n -- {maintainer}  {formatdate(epoch)}')
-    else:
-        day = time.strftime('%a %b %d %Y', time.gmtime(epoch))
-        print(f'* {day} {maintainer} - {version}-{release}')
-        print('\n'.join(items(lines, '- ')).replace('%', '%%'))
+    kind, *files = argv
+    maintainer, printed = publisher.field('Maintainer'), []
+    patches = released.described({Path(file).stem: diff.read(Path(file)) for file in files})
+    for revision, epoch, lines in entries(
+            os.environ['TREE'], f'{os.environ["VERSION"]}-{os.environ["RELEASE"]}',
+            int(os.environ['SOURCE_DATE_EPOCH']), patches):
+        if kind == 'deb':
+            printed.append('\n'.join([f'millrace (1:{revision}) unstable; urgency=medium\n',
+                                      *items(lines, '  * '),
+                                      f'\n -- {maintainer}  {formatdate(epoch)}']))
+        else:
+            day = time.strftime('%a %b %d %Y', time.gmtime(epoch))
+            printed.append('\n'.join([f'* {day} {maintainer} - {revision}',
+                                      *items(lines, '- ')]).replace('%', '%%'))
+    print('\n\n'.join(printed))
 
 
 if __name__ == '__main__':

@@ -8,8 +8,8 @@ checkout a step is made from.
 import hashlib
 import os
 
-from millrace import TOP
-from millrace.command import run_command
+from millrace import TOP, released
+from millrace.command import environment, output, run_command
 from millrace.context import resolve
 from millrace.errors import Failure
 
@@ -41,6 +41,12 @@ def _files(path):
     return [path]
 
 
+def _printed(path):
+    """What a program of the checkout prints, on one line."""
+    _files(path)
+    return '; '.join(output(path, env=environment(LC_ALL='C')).splitlines())
+
+
 def _file(path):
     """The state of a file: a link and its target, or its content and whether it is executable."""
     if os.path.islink(path):
@@ -51,7 +57,7 @@ def _file(path):
 
 
 def digest(step, context):
-    """The hash of all that a step makes its products from: files, patches, profiles and pins.
+    """The hash of all that a step makes its products from: files, patches, profiles, pins...
 
     The place of the checkout and the times of its files do not count.  Raises Failure where
     a file is missing."""
@@ -61,10 +67,16 @@ def digest(step, context):
     if step not in listed:
         raise Failure(f'no step {step} of the road', f'known steps: {" ".join(listed)}')
     for name in listed[step]:
-        facts += [f'{os.path.relpath(path, TOP)} {_file(path)}' for path in _files(TOP / name)]
+        if name.endswith('|'):
+            facts.append(f'{name} {_printed(TOP / name[:-1])}')
+        else:
+            facts += [f'{os.path.relpath(path, TOP)} {_file(path)}'
+                      for path in _files(TOP / name)]
     facts += [f'patch {name} {_file(context.patch_dir / f"{name}.patch")}'
               for name in context.names]
     facts += [f'profile {path.name} {_file(path)}' for path in context.profiles]
+    if released.file(context.tree).exists():        # for the changelogs
+        facts.append(f'earlier releases {_file(released.file(context.tree))}')
     return hashlib.sha256('\n'.join(facts).encode()).hexdigest()
 
 

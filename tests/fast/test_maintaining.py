@@ -8,7 +8,7 @@ from conftest import release
 from millrace import TOP
 from millrace.command import environment
 from millrace.patches import diff, series
-from millrace.upstream import pins, tarballs
+from millrace.upstream import pins
 from support.checkout import TREE
 from support.upstream import Upstream
 
@@ -18,6 +18,8 @@ BLOCKS = [(kind, textwrap.dedent(f'{indent}{commands}')) for indent, kind, comma
 BLOCKS = [(kind, '\n'.join(line.strip() for line in commands.splitlines()))
           for kind, commands in BLOCKS]
 FILE = 'storage/innobase/buf/buf0dump.cc'
+# the page names the last one
+SERIES = ('fix-linear-read-ahead', 'show-patches')
 # a line of it that the page's patch and upstream's next release both change
 LINE = '#include "buf0rea.h"\n'
 MAIL = f'''From: A Person <a@example.org>
@@ -53,17 +55,27 @@ def git(checkout, *words):
                           stdout=subprocess.PIPE, env=environment()).stdout
 
 
+def shorten(checkout, *names):
+    """Leaves these patches in the series of a checkout with one tree: each command takes a time
+    for each patch of it."""
+    checkout.write('series', ''.join(f'{name}\n' for name in names))
+    for place in (f'patches/{TREE}', 'docs/patches'):
+        for file in (checkout.path / place).iterdir():
+            if file.stem not in (*names, 'README'):
+                file.unlink()
+
+
 @pytest.fixture
-def maintained(checkout, tarball, tmp_path):
-    """A checkout in git, with an archive that has the page's releases, of the files that the
-    series touches."""
-    paths = {FILE} | {entry.old for name in series.names(TREE)
+def maintained(checkout, touched, tmp_path):
+    """A checkout in git, with a short series, and an archive that has the page's releases, of the
+    files that the series touches."""
+    paths = {FILE} | {entry.old for name in SERIES
                       for entry in diff.parse(diff.read(series.patch_file(TREE, name)))
                       if entry.old}
-    tarballs.extract(release()[0], paths, tmp_path / 'files')
-    files = {path: diff.read(tmp_path / 'files' / path) for path in paths}
+    files = {path: diff.read(touched / path) for path in paths}
     assert LINE in files[FILE]
     upstream = Upstream(checkout, tmp_path, TREE)
+    shorten(checkout, *SERIES)
     upstream.pin(release()[0], files)
     files[FILE] = files[FILE].replace(LINE, '#include "theirs.h"\n')
     for version in dict.fromkeys(re.findall(r'VERSION=([\d.]+)', PAGE)):

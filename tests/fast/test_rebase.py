@@ -492,12 +492,6 @@ def test_the_security_fixes_of_a_release(release):
         assert status == 0 and known in text and 'does not know' not in text, text
 
 
-def test_watch_without_a_network(checkout):
-    status, text = checkout.run('scripts/upstream-watch', prefix=('unshare', '-rn'))
-    assert status == 1
-    assert 'nobody could be asked' in text and TREE in text and 'Traceback' not in text
-
-
 def test_refresh_does_not_undo_a_patch_that_changed(release):
     """As after git pull, or in a copy of the checkout whose patches are others."""
     release.series('same')

@@ -149,6 +149,43 @@ def test_each_step_has_its_inputs(checkout, tmp_path):
     assert digests() == before
 
 
+CC = '''#!/bin/sh
+case $1 in
+    -print-file-name=libedit.a) echo "${0%/*}/libedit.a" ;;
+    *) exec /usr/bin/cc "$@" ;;
+esac
+'''
+
+
+def test_a_static_library_of_debians_that_changes(checkout, tmp_path):
+    """It is in the programs of the RPM packages and of the tarball, and in no others."""
+    tiny(checkout, tmp_path / 'cache')
+    compiler = tmp_path / 'bin/cc'
+    compiler.parent.mkdir()
+    compiler.write_text(CC)
+    compiler.chmod(0o755)
+    path = f'{compiler.parent}:{os.environ["PATH"]}'
+
+    def changed(*command):
+        """The lines of the command with each state of the library."""
+        for content in (None, 'one\n', 'two\n', 'one\n'):
+            if content:
+                compiler.with_name('libedit.a').write_text(content)
+            status, text = checkout.run(*command, TREE='tiny', PATCHES='none', PATH=path,
+                                        CC=None)
+            assert status == 0, text
+            yield text.splitlines()
+    missing, one, two, again = changed('scripts/python', '-m', 'millrace.inputs', *STEPS)
+    assert one == again and len({*one} & {*two} & {*missing}) == len(STEPS) - 2
+    assert {line.split()[0] for line in {*one} ^ {*two}} == {'rpm', 'tarball'}
+    assert {line.split()[0] for line in {*one} ^ {*missing}} == {'rpm', 'tarball'}
+    lines = list(changed('build/lib/static-libraries'))[1]
+    assert hashlib.sha256(b'one\n').hexdigest() + ' libedit.a' in lines
+    # all that build/cmake/portable.cmake names, and Debian has each
+    assert len({line.split()[1] for line in lines}) == len(lines) > 5
+    assert not [line for line in lines if line.startswith('missing')]
+
+
 def test_an_input_that_is_missing_is_named(checkout):
     (checkout.path / 'build/lib/components').unlink()
     status, text = checkout.run('scripts/python', '-m', 'millrace.inputs', 'rpm')
@@ -216,12 +253,15 @@ echo "directory: ${CCACHE_DIR:-usual}, $(ccache --get-config compiler)"
 
 
 @pytest.mark.parametrize('home', ['/nonexistent', 'read-only'])
-def test_ccache_without_a_home_that_can_be_written(road, tmp_path, home):
+def test_ccache_without_a_home_that_can_be_written(road, tmp_path, tmp_path_factory, home):
     """As in a container or on a build daemon: root could write there."""
     (tmp_path / 'read-only').mkdir(mode=0o555)
     tmp_path.chmod(0o755)
+    base = tmp_path_factory.getbasetemp()
     for path in tmp_path.parents:
-        if path.name.startswith(('pytest-', 'popen-')):
+        # pytest's own, and that of its option --basetemp
+        if path.name.startswith(('pytest-', 'popen-')) \
+                or path in (base, base.parent) and path.stat().st_mode & 0o777 == 0o700:
             path.chmod(0o755)
     (road.path / 'work').mkdir(mode=0o777)
     (road.path / 'work').chmod(0o777)
@@ -250,6 +290,29 @@ def small_source(tmp_path_factory):
                                            'PROJECT(small NONE)\n')
     (source / 'cache.cmake').write_text('set(A 1 CACHE STRING "")\n')
     return source
+
+
+def test_all_is_linked_again_with_other_static_libraries(tmp_path):
+    """Nothing else tells ninja of them."""
+    (tmp_path / 'CMakeLists.txt').write_text(
+        'CMAKE_MINIMUM_REQUIRED(VERSION 3.10)\nPROJECT(small C)\n'
+        'ADD_EXECUTABLE(small small.c)\nTARGET_LINK_LIBRARIES(small crypt)\n')
+    (tmp_path / 'small.c').write_text('#include <crypt.h>\n'
+                                      'int main() { return !crypt("a", "$1$b"); }\n')
+
+    def linked(hash_):
+        """Whether the program was compiled, and whether it was linked."""
+        said = [subprocess.run(command, cwd=tmp_path, text=True, check=True,
+                               stdout=subprocess.PIPE).stdout
+                for command in ([CONFIGURE, 'b', f'-DSTATIC_LIBRARIES={hash_}', '-C',
+                                 TOP / 'build/cmake/portable.cmake'], ['ninja', '-C', 'b'])]
+        return 'Building C' in said[1], 'Linking C' in said[1]
+    assert linked('one') == (True, True)
+    assert linked('one') == (False, False)
+    assert linked('two') == (False, True)
+    needed = subprocess.run(['readelf', '--dynamic', tmp_path / 'b/small'], text=True, check=True,
+                            stdout=subprocess.PIPE).stdout
+    assert 'libc.so' in needed and 'libcrypt' not in needed
 
 
 def test_configured_only_where_the_outcome_would_differ(small_source):

@@ -199,6 +199,7 @@ def test_the_notes_say_what_came_went_and_changed(after):
                          README.format(more=UNDO.replace('| 0 |', '| 2 |')))
     after.checkout.write('debian/changed', 'anything\n')
     after.pin(revision=2)
+    assert after.checkout.run('scripts/tables', '--write') == (0, '')
     after.commit('Carry <b> [to](nowhere.md)')
     after.make(revision=2, rpm=False)
     released(after)
@@ -220,6 +221,14 @@ def test_the_notes_say_what_came_went_and_changed(after):
     assert 'Changed since 10.11.18-1:\n\n- undo, 3,000 IOPS: 4 better, 1 no difference, ' \
         '2 worse; it was 4 better, 1 no difference, 0 worse\n' in results
     assert '- scan' not in results
+    # and so do the packages, but for a header and for lines that moved
+    status, text = after.checkout.run(
+        'bash', '-ec', '. build/lib/context.sh && context && build/lib/changelog deb '
+        '$(printf "$PATCH_DIR/%s.patch " $NAMES)', **after.environment)
+    assert status == 0 and re.findall(r'^millrace \(1:(.*)\)', text, re.MULTILINE) \
+        == ['10.11.18-2', '10.11.18-1']
+    assert dict(re.findall(r'^  \* ([\w-]+), (\w+): ', text, re.MULTILINE)) == {
+        'warm-pool': 'new', 'split-buffer-mutex': 'gone', 'fast-recovery': 'changed'}
 
 
 def test_bills_of_materials(done):
@@ -378,6 +387,12 @@ def without_tag(shop):
     shop.make(revision=2, rpm=False)
 
 
+def untold(shop):
+    shop.pin(revision=2)
+    shop.commit()
+    shop.make(revision=2, rpm=False)
+
+
 def without_news(shop):
     conf = shop.checkout.path / 'trees/10.11/pin.conf'
     conf.write_text(conf.read_text().replace('NEWS=', 'OLDS='))
@@ -413,7 +428,7 @@ def nothing(_shop):
 
 
 # those of a shop that has made a release
-AFTER = ('released', 'other documents', 'a tag is missing')
+AFTER = ('released', 'other documents', 'a tag is missing', 'not in the changelogs')
 # name: (what spoils it, further arguments, the thing in the first line, the mend in the others)
 FAULTS = {
     'not committed': (dirty, [], 'not committed', 'git commit'),
@@ -427,6 +442,7 @@ FAULTS = {
     'released': (nothing, [], f'was released: there is a tag {TAG}', 'raise REVISION'),
     'other documents': (other_bytes, [], 'in the repository with other bytes', 'raise REVISION'),
     'a tag is missing': (without_tag, [], f'the tag {TAG} is not here', 'git fetch --tags'),
+    'not in the changelogs': (untold, [], 'do not tell of 10.11.18-1', 'make tables'),
     'no key': (nothing, ['--key', ''], 'no key to sign with', 'make repo KEY='),
     'a key of nobody': (nothing, ['--key', 'AB' * 20], 'no key ABAB', 'gpg --list-secret-keys'),
     'no base': (nothing, ['--base', ''], 'where will the repository be', 'make repo BASE='),

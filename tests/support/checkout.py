@@ -24,6 +24,8 @@ PARTS = ('Makefile', 'README.md', 'SECURITY.md', 'series', 'build', 'debian', 'd
 # variables of the caller's that would change what a command of the copy does
 REACHES_IN = ('PATCHES', 'VERSION', 'TARBALL', 'UPSTREAM', 'SHA256', 'PROFILE', 'MAKE', 'MFLAGS',
               'MILLRACE_', 'GIT_', 'QUILT_', 'CDPATH')
+# the words with which these programs do not wait before they try again
+IMPATIENT = {'curl': '--retry 0', 'apt-get': '-o Acquire::Retries=0'}
 # that all packages are there, as build/setup notes it
 COMPLETE = 'work/.complete-packages'
 
@@ -69,6 +71,17 @@ class Checkout:
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=600,
                               check=False)
         return done.returncode, done.stdout + done.stderr
+
+    def run_offline(self, *command, **variables):
+        """Runs a command of the copy without a network, as run() does.  What would be tried again
+        later is tried once, as nothing changes meanwhile."""
+        place = self.path.parent / 'impatient'
+        place.mkdir(exist_ok=True)
+        for name, words in IMPATIENT.items():
+            (place / name).write_text(f'#!/bin/sh\nexec {shutil.which(name)} "$@" {words}\n')
+            (place / name).chmod(0o755)
+        return self.run(*command, prefix=('unshare', '-rn'), **variables,
+                        PATH=f'{place}:{os.environ["PATH"]}')
 
     def write(self, name, text):
         """Writes a file of the copy."""

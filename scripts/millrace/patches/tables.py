@@ -3,19 +3,21 @@
 They are made from the series, the patches' headers, trees/*/security.toml, the proofs
 (test-results/proofs) and the measurements (test-results/sets, test-results/suites), and stand
 between lines such as <!-- patches --> and <!-- /patches -->; docs/headline.svg and the README.md
-of test-results/, test-results/sets/ and test-results/suites/ are made whole.
+of test-results/, test-results/sets/ and test-results/suites/ are made whole.  The releases that
+have a tag are added to trees/*/released.json, for the packages' changelogs.
 """
 import functools
 import re
 import textwrap
 from pathlib import Path
 
-from millrace import TOP, publisher
+from millrace import TOP, publisher, released
 from millrace.command import parser, run_command
 from millrace.errors import Failure, Fault
 from millrace.patches import series
 from millrace.patches.header import read_header
 from millrace.prove import lint, record
+from millrace.release import history
 from millrace.upstream import pins, security
 
 MEND = 'make tables'
@@ -125,6 +127,13 @@ def holes():
     return table(['tree', 'release', 'in ours', 'security holes that it closes', 'source'], rows)
 
 
+def releases():
+    """{file: its text} for the trees with releases that released.read() does not have yet."""
+    new = {tree: history.unrecorded(tree) for tree in pins.trees()}
+    return {released.file(tree): released.text({**released.read(tree), **found})
+            for tree, found in new.items() if found}
+
+
 def has_measurements():
     """Whether the checkout has the measurements; a copy of it may lack them."""
     return (TOP / 'bench').is_dir() and (TOP / 'test-results/sets').is_dir()
@@ -172,6 +181,8 @@ def made():
     if has_measurements():
         texts |= overview.pages()
         texts[TOP / 'docs/headline.svg'] = picture.picture(picture.usual_sets())
+    if (TOP / '.git').exists():
+        texts |= releases()
     return texts, faults
 
 
@@ -190,8 +201,8 @@ def write():
 def check():
     """The Faults of tables that are not up to date."""
     texts, faults = made()
-    return faults + [Fault('the tables are not what the headers, the proofs and the measurements '
-                           'say', MEND, file=str(file.relative_to(TOP)))
+    return faults + [Fault('the tables are not what the headers, the proofs, the measurements '
+                           'and the tags say', MEND, file=str(file.relative_to(TOP)))
                      for file, text in texts.items() if text != content_of(file)]
 
 

@@ -61,6 +61,9 @@ def check_history(tree, revision, before):
                 and not history.has_tag(release.revision):
             raise Failure(f'the tag {history.tag_of(release.revision)} is not here',
                           'the notes are about what changed since then', 'git fetch --tags')
+    if lacking := history.unrecorded(tree):
+        raise Failure(f'the changelogs of the packages do not tell of {", ".join(lacking)}',
+                      f'make tables, commit trees/{tree}/released.json, and build')
 
 
 def check_packages(found, revision):

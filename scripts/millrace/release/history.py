@@ -5,7 +5,7 @@ A release is a signed tag, release/<revision>, on the commit that it was made fr
 import dataclasses
 import subprocess
 
-from millrace import TOP
+from millrace import TOP, released
 from millrace.command import environment, output
 from millrace.errors import Failure
 from millrace.patches import diff, header
@@ -73,14 +73,29 @@ class Point:
         return {name: text for name in names if (text := self.text(self.patch_file(name)))}
 
 
-def last_release(tree):
-    """The Point of the tree's newest release before HEAD, or None."""
+def releases(tree, known=()):
+    """The Points of the tree's releases before HEAD, but for the revisions that are known, the
+    newest first."""
     for tag in git('tag', '--list', tag_of('*'), '--merged', 'HEAD',
                    '--sort=-version:refname').split():
         point = Point(tag, tree)
-        if tag == tag_of(point.revision):
-            return point
-    return None
+        if tag not in map(tag_of, known) and tag == tag_of(point.revision):
+            yield point
+
+
+def last_release(tree):
+    """The Point of the tree's newest release before HEAD, or None."""
+    return next(releases(tree), None)
+
+
+def unrecorded(tree):
+    """{revision: release}, as released.read() has them: the releases of the tree before the
+    pinned revision that it does not have."""
+    pin = pins.read(tree)
+    known = [f'{pin["VERSION"]}-{pin["REVISION"]}', *released.read(tree)]
+    return {point.revision: {'date': point.pin['DATE'],
+                             'patches': released.described(point.patches)}
+            for point in releases(tree, known)}
 
 
 @dataclasses.dataclass(frozen=True)
