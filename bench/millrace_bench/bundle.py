@@ -43,9 +43,10 @@ README = '''Millrace benchmarks, MariaDB {version}: {names}
     ./run --suite contention            one suite, its result in test-results/new/ here
     ./run --help                        suites, builds, limits
 
-It runs on any x86-64 Linux, as any user (--iops wants root), and brings its own C
-library, Python and sysbench.  The data, up to 4 GB, are in work/ here: put the
-directory on the disk that is to be measured.  Bring back test-results/new/.
+It runs on any x86-64 Linux, as any user (--iops and --volume want root), and
+brings its own C library, Python and sysbench.  The data, up to 4 GB, are in work/
+here: put the directory on the disk that is to be measured.  Bring back
+test-results/new/.
 '''
 
 
