@@ -6,8 +6,8 @@ Usage: bench/run [--suite NAME] [--builds "A B"] [--tree TREE] [--iops N | --vol
 `make bench` calls it with SUITE, BUILDS, TREE, IOPS, VOLUME, ROUNDS, SECONDS, SIZE and DATA.  The
 first of the builds is the base of the comparisons; bench/millrace_bench/builds/ has their names.
 The result is a directory below test-results/new/; docs/measure.md says how to read it, and
-bench/keep takes it into test-results/sets/.  Exit status: 0; 1 where a run failed; 130 where it was
-interrupted.  Finished runs are kept in any case.
+bench/keep takes it into test-results/sets/.  Exit status: 0; 1 where a run failed; 130 where it
+was interrupted.  Finished runs are kept in any case.
 """
 import fcntl
 import os
@@ -93,6 +93,9 @@ def main(argv):
     place = asked.data.resolve()
     with locked(place):
         chosen = [builds.resolve(name, tree, WORK) for name in names]
+        for build in chosen:
+            for program in suite.programs:
+                build.program(program)    # raises Failure where it is missing
         run = runner.Runner(runner.Plan(
             suite(Scale(asked.seconds or suite.seconds, asked.size)), tree, builds.version(tree),
             chosen, place, asked.results, asked.rounds, volume(asked)))

@@ -6,7 +6,8 @@ import subprocess
 
 from millrace.errors import Failure
 
-PACKAGES = ('mariadb-server', 'mariadb-server-core')
+# mariadb-dump is in mariadb-client
+PACKAGES = ('mariadb-server', 'mariadb-server-core', 'mariadb-client', 'mariadb-backup')
 
 
 def candidates(tree, release):
