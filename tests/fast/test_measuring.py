@@ -543,7 +543,7 @@ def pools(name, size):
 
 
 @pytest.mark.parametrize('size', [0.5, 1, 3, 20])
-@pytest.mark.parametrize('name, mib', [('scan', 64), ('contention', 64), ('iibench', 32),
+@pytest.mark.parametrize('name, mib', [('scan', 64), ('contention', 64), ('iibench', 48),
                                        ('oltp', 1024), ('unseen', 512)])
 def test_a_pool_has_the_same_part_in_the_data_at_every_size(name, mib, size):
     """A quarter of them, or all; at least all of them where there are few."""

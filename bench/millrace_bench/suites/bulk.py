@@ -222,9 +222,13 @@ class Restarted(Case):
 
 class PoolLoad(Restarted):
     """The time until the pool has the pages that it had before."""
-    name, title = 'pool-load', 'start until the buffer pool is loaded'
+    name, title = 'pool-load', 'start until every page is loaded into the buffer pool'
     unit, better, compare = 'seconds', 'lower', Piece.compare
     estimate = 6
+
+    def __init__(self, data, scale):
+        super().__init__(data, scale)
+        self.options['innodb_buffer_pool_dump_pct'] = '100'
 
     def measure(self, context):
         self.stop(context, self.warm(context))
@@ -309,8 +313,8 @@ class Bulk(Suite):
             piece('update', 'UPDATE of all rows', UPDATE, changed=rows),
             piece('delete', 'DELETE of a third', DELETE, changed=rows // DELETED),
             piece('purge', 'purge after the DELETE of a third', '', kind=Purge),
-            piece('truncate', 'TRUNCATE of a table in the pool', 'TRUNCATE TABLE sbtest1',
-                  kind=Truncate),
+            Truncate('truncate', 'TRUNCATE of a table in the pool', data, scale,
+                     'TRUNCATE TABLE sbtest1', **scale.pool(WHOLE, least=64)),
             piece('import', 'IMPORT TABLESPACE', 'ALTER TABLE imported IMPORT TABLESPACE',
                   kind=Import),
             PoolLoad(data, scale),

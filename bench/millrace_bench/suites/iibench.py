@@ -9,7 +9,7 @@ from millrace_bench.measure.case import Case, Suite, Work, measured
 from millrace_bench.measure.data import Data
 
 LOAD = {'rows': 1000000, 'threads': 4, 'rows-per-transaction': 100}
-POOL = 32     # MiB, a fifth of the table at the start
+POOL = 48     # MiB, a fifth of the table at the start
 
 
 def last_id(server):
@@ -43,7 +43,7 @@ class Inserts(Case):
     name, title = 'inserts', f'inserts, {LOAD["threads"]} clients, pool a fifth of the table'
     unit = 'rows/s'
     compare = ('last_quarter_rows_per_second', 'worst_over_mean', 'p99_ms',
-               'read_requests_per_row', 'write_requests_per_row', 'cpu_seconds')
+               'read_requests_per_row', 'write_requests_per_row', 'cpu_ms_per_transaction')
     warm_up = 3
 
     def __init__(self, data, scale):
