@@ -74,6 +74,7 @@ reproduce: packages     ## build the packages again elsewhere and compare the by
 bench: setup-bench      ## measure builds side by side, into test-results/new/
 	@bench/run --tree "$$TREE" $(if $(SUITE),--suite "$$SUITE") \
 	    $(if $(BUILDS),--builds "$$BUILDS") $(if $(IOPS),--iops "$$IOPS") \
+	    $(if $(VOLUME),--volume "$$VOLUME") \
 	    $(if $(ROUNDS),--rounds "$$ROUNDS") $(if $(SECONDS),--seconds "$$SECONDS") \
 	    $(if $(SIZE),--size "$$SIZE") $(if $(DATA),--data "$$DATA")
 report: setup-report    ## draw the kept sets into dist/report/, or one: SET=
@@ -109,6 +110,7 @@ help:                   ## print this list
 	@echo '  REVISION=            promote: the revision (default: the newest of the tree)'
 	@echo '  SUITE= BUILDS="a b"  bench: workloads (bench/run --help lists them) and builds'
 	@echo '  IOPS=3000            bench: requests a second that the disk allows'
+	@echo '  VOLUME=gp3           bench: requests and bytes a second of a volume (docs/measure.md)'
 	@echo '  SIZE= SECONDS=       bench, profile: size of the data (1: the usual), seconds of load'
 	@echo '  ROUNDS= DATA=        bench: runs of each build, and a directory on the measured disk'
 

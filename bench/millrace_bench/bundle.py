@@ -22,6 +22,7 @@ from millrace.command import parser, run_command
 from millrace.errors import Failure
 from millrace.upstream.pins import default_tree
 from millrace_bench import builds, run
+from millrace_bench.builds import unpacked
 from millrace_bench.measure import runner, sysbench
 
 LOADER = 'ld-linux-x86-64.so.2'
@@ -43,9 +44,10 @@ README = '''Millrace benchmarks, MariaDB {version}: {names}
     ./run --suite contention            one suite, its result in test-results/new/ here
     ./run --help                        suites, builds, limits
 
-It runs on any x86-64 Linux, as any user (--iops wants root), and brings its own C
-library, Python and sysbench.  The data, up to 4 GB, are in work/ here: put the
-directory on the disk that is to be measured.  Bring back test-results/new/.
+It runs on any x86-64 Linux, as any user (--iops and --volume want root), and
+brings its own C library, Python and sysbench.  The data, up to 4 GB, are in work/
+here: put the directory on the disk that is to be measured.  Bring back
+test-results/new/.
 '''
 
 
@@ -67,13 +69,20 @@ def add(source, target):
         shutil.copy2(source, target)
 
 
+def programs_of(build):
+    """The programs of a build that benchmarks run."""
+    return [build.binary, *filter(None, map(build.beside, unpacked.BESIDE))]
+
+
 def add_build(build, target):
-    """Copies what a benchmark needs of a build: the server, stripped, messages, character sets,
-    scripts for the system tables."""
-    for path in (build.binary, build.share / 'english/errmsg.sys', build.share / 'charsets',
+    """Copies what a benchmark needs of a build: its programs, stripped, messages, character
+    sets, scripts for the system tables."""
+    for path in (build.share / 'english/errmsg.sys', build.share / 'charsets',
                  build.script('system_tables'), build.script('performance_tables')):
         add(path, target / path.relative_to(build.root))
-    subprocess.run(['strip', target / build.binary.relative_to(build.root)], check=True)
+    for path in programs_of(build):
+        add(path, target / path.relative_to(build.root))
+        subprocess.run(['strip', target / path.relative_to(build.root)], check=True)
 
 
 def add_python(bench):
@@ -107,7 +116,8 @@ def fill(target, tree, chosen):
     add(Path(sysbench.command()[0]), bench / 'bin/sysbench')
     add(sysbench.SYSTEM, bench / 'share/sysbench')
 
-    programs = [*(build.binary for build in chosen), bench / 'bin/sysbench', *add_python(bench)]
+    programs = [*(program for build in chosen for program in programs_of(build)),
+                bench / 'bin/sysbench', *add_python(bench)]
     for path in set().union(*map(libraries, programs)):
         add(path.resolve(), bench / 'lib' / path.name)
     (target / 'run').write_text(RUN.format(loader=LOADER, tree=tree))

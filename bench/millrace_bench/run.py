@@ -1,13 +1,13 @@
 """Measures builds of the server side by side.
 
-Usage: bench/run [--suite NAME] [--builds "A B"] [--tree TREE] [--iops N] [--rounds N]
-                 [--seconds N] [--size X] [--data DIR] [--results DIR]
+Usage: bench/run [--suite NAME] [--builds "A B"] [--tree TREE] [--iops N | --volume NAME]
+                 [--rounds N] [--seconds N] [--size X] [--data DIR] [--results DIR]
 
-`make bench` calls it with SUITE, BUILDS, TREE, IOPS, ROUNDS, SECONDS, SIZE and DATA.  The first of
-the builds is the base of the comparisons; bench/millrace_bench/builds/ has their names.  The
-result is a directory below test-results/new/; docs/measure.md says how to read it, and bench/keep
-takes it into test-results/sets/.  Exit status: 0; 1 where a run failed; 130 where it was
-interrupted.  Finished runs are kept in any case.
+`make bench` calls it with SUITE, BUILDS, TREE, IOPS, VOLUME, ROUNDS, SECONDS, SIZE and DATA.  The
+first of the builds is the base of the comparisons; bench/millrace_bench/builds/ has their names.
+The result is a directory below test-results/new/; docs/measure.md says how to read it, and
+bench/keep takes it into test-results/sets/.  Exit status: 0; 1 where a run failed; 130 where it
+was interrupted.  Finished runs are kept in any case.
 """
 import fcntl
 import os
@@ -18,7 +18,7 @@ from millrace.command import number, parser, run_command
 from millrace.errors import Failure
 from millrace.upstream.pins import default_tree
 from millrace_bench import builds, suites
-from millrace_bench.measure import runner
+from millrace_bench.measure import limits, runner
 from millrace_bench.measure.case import Scale
 
 WORK = TOP / 'work/bench'
@@ -32,8 +32,11 @@ def arguments(argv):
     options.add_argument('--builds', default='vanilla millrace',
                          help='names of builds, the base first; default: %(default)s')
     options.add_argument('--tree', help='release tree; default: that of trees/default')
-    options.add_argument('--iops', type=number(int, 100), metavar='N',
-                         help='hold the disk to N reads and N writes a second')
+    limit = options.add_mutually_exclusive_group()
+    limit.add_argument('--iops', type=number(int, 100), metavar='N',
+                       help='hold the disk to N reads and N writes a second')
+    limit.add_argument('--volume', choices=limits.VOLUMES,
+                       help='hold the disk to the requests and bytes a second of a cloud volume')
     options.add_argument('--rounds', type=number(int, 1), default=0, metavar='N',
                          help="number of rounds; default: the suite's own")
     options.add_argument('--seconds', type=number(int, 1), metavar='N',
@@ -45,6 +48,13 @@ def arguments(argv):
     options.add_argument('--results', type=Path, default=TOP / 'test-results/new', metavar='DIR',
                          help='directory for the result set; default: test-results/new')
     return options.parse_args(argv)
+
+
+def volume(asked):
+    """The Volume that the options ask for, or None."""
+    if asked.volume:
+        return limits.VOLUMES[asked.volume]
+    return limits.Volume('', asked.iops) if asked.iops else None
 
 
 def checked_names(text, tree):
@@ -83,9 +93,12 @@ def main(argv):
     place = asked.data.resolve()
     with locked(place):
         chosen = [builds.resolve(name, tree, WORK) for name in names]
+        for build in chosen:
+            for program in suite.programs:
+                build.program(program)    # raises Failure where it is missing
         run = runner.Runner(runner.Plan(
             suite(Scale(asked.seconds or suite.seconds, asked.size)), tree, builds.version(tree),
-            chosen, place, asked.results, asked.rounds, asked.iops))
+            chosen, place, asked.results, asked.rounds, volume(asked)))
         try:
             run.run()
         finally:

@@ -60,7 +60,7 @@ def test_every_suite_runs(suite, server_tree, work, tmp_path):
         [run] = case['runs']
         assert run['value'] > 0 and run['seconds'] > 0
     log = gzip.decompress((path / 'log.gz').read_bytes()).decode()
-    assert log.count('ready for connections') == len(cases)
+    assert log.count('ready for connections') == sum(case.starts for case in cases)
     assert sorted(place.name for place in work.iterdir()) == ['.lock', 'data']
 
 

@@ -23,10 +23,11 @@ from millrace.errors import Failure
 from millrace.patches import series
 from millrace_bench import builds, suites
 from millrace_bench.builds import made
+from millrace_bench.measure import case as parts
 from millrace_bench.measure import data, limits, result, runner, server, stats, sysbench
 from millrace_bench.measure.case import Case, Scale, Suite
 from millrace_bench.measure.client import SqlError
-from millrace_bench.suites import contention, undospace
+from millrace_bench.suites import bulk, contention, iibench, undospace
 from millrace_bench.train import training
 from millrace_bench.train import __main__ as train
 
@@ -206,6 +207,125 @@ def test_a_reader_keeps_its_view_for_two_of_three_hours():
         seen.append((len(opened), reader.connection is not None))
     assert seen == [(1, True), (1, True), (1, False), (2, True), (2, True), (2, False), (3, True)]
     assert [connection.close.called for connection in opened] == [True, True, False]
+
+
+class Machine:
+    """A disk, a control group and processes that have counted so much, as a context of Work."""
+
+    def __init__(self, monkeypatch):
+        self.data, self.limit = '/proc', self
+        self.disk, self.group, self.children, self.own = 100, 1000, 10, 1
+        monkeypatch.setattr(parts.machine, 'device_counts', lambda _: {'device_reads': self.disk})
+        monkeypatch.setattr(parts, 'ended', lambda: {'cpu_seconds': self.children})
+
+    def requests(self):
+        return {'read_requests': self.group}
+
+    def server(self):
+        """A running server that has counted `own` of everything."""
+        counters = [name for names in parts.OWN_COUNTERS.values() for name in names]
+        return types.SimpleNamespace(
+            process=True, counts=lambda: {'cpu_seconds': self.own, 'read_requests': self.group},
+            status=lambda: {name: self.own for name in counters})
+
+    def work(self):
+        """Works: 5 of everything."""
+        self.disk, self.group, self.own = self.disk + 5, self.group + 5, self.own + 5
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    return Machine(monkeypatch)
+
+
+def test_a_piece_of_work_takes_what_was_counted_meanwhile(counted):
+    with parts.Work(counted, counted.server()) as work:
+        counted.work()
+        counted.children += 7    # a client: not the server's
+    assert work.figures == {**dict.fromkeys(parts.OWN_COUNTERS, 5), 'pages_by_read_ahead': 10,
+                            'read_requests': 5, 'device_reads': 5, 'cpu_seconds': 5}
+    assert work.measurement(more=1).figures == {**work.figures, 'more': 1}
+    assert work.measurement(value=3).seconds == 3
+
+
+def test_a_server_that_the_work_starts_counts_from_its_start(counted):
+    with parts.Work(counted) as work:
+        work.server = counted.server()
+        counted.work()
+    assert (work.figures['pages_read'], work.figures['cpu_seconds']) == (6, 6)
+    assert (work.figures['read_requests'], work.figures['device_reads']) == (5, 5)
+
+
+def test_a_server_that_the_work_ends_counts_to_its_end(counted):
+    server = counted.server()
+    with parts.Work(counted, server, programs=True) as work:
+        counted.work()
+        server.process = None
+        counted.children += counted.own
+    assert work.figures == {'read_requests': 5, 'device_reads': 5, 'cpu_seconds': 5}
+
+
+def test_a_program_that_the_work_runs_counts(counted):
+    with parts.Work(counted, counted.server(), programs=True) as work:
+        counted.work()
+        counted.children += 7
+    assert work.figures['cpu_seconds'] == 5 + 7
+
+
+class Answers(list):
+    """A connection that answers one statement after the other."""
+
+    def query(self, _):
+        return self.pop(0)
+
+
+@pytest.mark.parametrize('rows, answers, said', [
+    (10, [[], [('10',)]], None), (10, [[], [('9',)]], '9 rows were changed, and not 10'),
+    (None, [[('bench.t', 'check', 'status', 'OK')]], None),
+    (None, [[('bench.t', 'check', 'error', 'Corrupt')]], 'Corrupt'),
+    (None, [[('bench.t', 'check', 'warning', 'wrong count')]], 'wrong count')])
+def test_a_piece_of_work_that_went_wrong_gives_no_figure(rows, answers, said):
+    piece = bulk.Piece('a', 'a', None, Scale(1), 'do', rows)
+    server = types.SimpleNamespace(build=types.SimpleNamespace(name='one'))
+    if said is None:
+        piece.piece(None, server, Answers(answers))
+    else:
+        with pytest.raises(Failure, match=said):
+            piece.piece(None, server, Answers(answers))
+
+
+def test_inserts_are_counted_in_rows(counted, monkeypatch):
+    """In the table, and over time by the load; a row that is missing gives no figure."""
+    server, rows = counted.server(), iter((2000, 1999))
+    server.build = types.SimpleNamespace(name='one')
+    monkeypatch.setattr(iibench, 'last_id', lambda _: 10)
+    monkeypatch.setattr(iibench, 'rows_after', lambda *_: next(rows))
+    counted.start, counted.warm_up = lambda: server, lambda *_, **__: None
+
+    def load(*_, **__):
+        counted.work()
+        return sysbench.Result(20, 4.0, 0), [(n, rate, 0.5, 0, 0)
+                                             for n, rate in enumerate((8, 6, 4, 2), 1)]
+    counted.load = load
+    inserts = iibench.Iibench(Scale(4)).cases()[0]
+    found = inserts.measure(counted)
+    assert (found.value, found.seconds) == (500, 4)
+    assert [rate for _, rate, *_ in found.timeline] == [800, 600, 400, 200]
+    assert found.figures['last_quarter_rows_per_second'] == 200
+    assert found.figures['worst_over_mean'] == 0.4
+    assert found.figures['read_requests_per_row'] == 5 / 2000
+    with pytest.raises(Failure, match='1999 rows are there'):
+        inserts.measure(counted)
+
+
+def test_a_build_that_lacks_a_program(tmp_path):
+    for name in ('bin/mariadbd', 'share/english/errmsg.sys', 'usr/bin/mariadb-dump'):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    build = builds.Build('one', tmp_path)
+    assert build.program('mariadb-dump') == [str(tmp_path / 'usr/bin/mariadb-dump')]
+    with pytest.raises(Failure, match='one: mariadb-backup is not in '):
+        build.program('mariadb-backup')
 
 
 def test_the_accounting_of_mutexes():
@@ -423,8 +543,8 @@ def pools(name, size):
 
 
 @pytest.mark.parametrize('size', [0.5, 1, 3, 20])
-@pytest.mark.parametrize('name, mib', [('scan', 64), ('contention', 64), ('oltp', 1024),
-                                       ('unseen', 512)])
+@pytest.mark.parametrize('name, mib', [('scan', 64), ('contention', 64), ('iibench', 48),
+                                       ('oltp', 1024), ('unseen', 512)])
 def test_a_pool_has_the_same_part_in_the_data_at_every_size(name, mib, size):
     """A quarter of them, or all; at least all of them where there are few."""
     usual, found = pools(name, 1), pools(name, size)
@@ -532,20 +652,44 @@ def test_the_server_that_counts_names_its_places(tmp_path, monkeypatch):
         train.compiled(TREE)
 
 
-def test_a_limit_where_no_disk_is():
-    with pytest.raises(Failure, match='(?s)IOPS=3000.*no disk stands behind'), \
-            limits.Limit(3000, '/proc'):
+GP3, REQUESTS = limits.VOLUMES['gp3'], limits.Volume('', 3000)
+
+
+@pytest.mark.parametrize('volume, asked', [(REQUESTS, 'IOPS=3000'), (GP3, 'VOLUME=gp3')])
+def test_a_limit_where_no_disk_is(volume, asked):
+    with pytest.raises(Failure, match=f'(?s){asked}.*no disk stands behind'), \
+            limits.Limit(volume, '/proc'):
         pass
+
+
+@pytest.mark.parametrize('by, volume, files', [
+    (limits.V1, REQUESTS, {'blkio.throttle.read_iops_device': '254:0 3000',
+                           'blkio.throttle.write_iops_device': '254:0 3000'}),
+    (limits.V1, GP3, {'blkio.throttle.read_iops_device': '254:0 3000',
+                      'blkio.throttle.write_iops_device': '254:0 3000',
+                      'blkio.throttle.read_bps_device': '254:0 125000000',
+                      'blkio.throttle.write_bps_device': '254:0 125000000'}),
+    (limits.V2, REQUESTS, {'io.max': '254:0 riops=3000 wiops=3000'}),
+    (limits.V2, GP3, {'io.max': '254:0 riops=3000 wiops=3000 rbps=125000000 wbps=125000000'}),
+    (limits.V1, None, {}), (limits.V2, None, {})])
+def test_the_files_of_a_limit(by, volume, files):
+    limit = limits.Limit(volume, '/proc')
+    limit.by, limit.device = by, '254:0'
+    assert limit.files() == files
 
 
 @pytest.mark.parametrize('by, text', [(limits.V1, 'outside of the group'), (limits.V2, 'ext4')])
 def test_the_record_says_what_a_limit_does_not_count(by, text):
-    limit = limits.Limit(3000, '/proc')
-    limit.by = by
-    record = limit.record()
-    assert 'buffered' in record['not_counted'] and text in record.pop('not_counted')
-    assert record == {'iops': 3000, 'by': by}
+    for volume, more in ((REQUESTS, {}), (GP3, {'volume': 'gp3', 'bandwidth': 125_000_000,
+                                                'ms_not_held': 1})):
+        limit = limits.Limit(volume, '/proc')
+        limit.by = by
+        record = limit.record()
+        assert 'buffered' in record['not_counted'] and text in record.pop('not_counted')
+        assert record == {'iops': 3000, 'by': by, **more}
+        assert limits.suffix(record) == ('-gp3' if more else '-iops3000')
     assert limits.Limit(None, '/proc').record() == {'iops': None, 'by': None}
+    assert limits.suffix({'iops': None}) == ''
 
 
 @pytest.mark.parametrize('name, text, counted', [
@@ -553,13 +697,17 @@ def test_the_record_says_what_a_limit_does_not_count(by, text):
                                    '7:0 Read 9\nTotal 16\n', (3, 4)),
     ('blkio.throttle.io_serviced', '254:0 Read 0\n254:0 Write 0\nTotal 0\n', (0, 0)),
     ('blkio.throttle.io_serviced', 'Total 0\n', ()),
-    ('io.stat', '254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n', (1, 0)),
+    ('blkio.throttle.io_service_bytes', '254:0 Read 8192\n254:0 Write 0\n7:0 Write 5\n',
+     (None, None, 8192, 0)),
+    ('io.stat', '254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n', (1, 0, 4096, 0)),
     ('io.stat', '7:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n', ())])
 def test_requests_that_are_not_counted_are_not_0(name, text, counted, tmp_path):
     limit = limits.Limit(None, '/proc')
     limit.group, limit.device = tmp_path, '254:0'
     (tmp_path / name).write_text(text)
-    assert limit.requests() == dict(zip(('read_requests', 'write_requests'), counted))
+    names = ('read_requests', 'write_requests', 'read_request_bytes', 'write_request_bytes')
+    assert limit.requests() == {name: count for name, count in zip(names, counted)
+                                if count is not None}
 
 
 def test_progress_of_runs(monkeypatch):
@@ -606,7 +754,9 @@ def test_the_training_refuses(arguments, words):
 
 @pytest.mark.parametrize('arguments, words', [
     (['--suite', 'nix'], 'invalid choice'), (['--builds', 'a a'], 'each once'),
-    (['--builds', 'vanilla only:nix'], "'nix'"), (['--rounds', '0'], 'less than 1')])
+    (['--builds', 'vanilla only:nix'], "'nix'"), (['--rounds', '0'], 'less than 1'),
+    (['--volume', 'nix'], 'invalid choice'),
+    (['--volume', 'gp3', '--iops', '3000'], 'not allowed with')])
 def test_the_command_refuses(arguments, words):
     done = subprocess.run([TOP / 'bench/run', *arguments], text=True, capture_output=True,
                           check=False)

@@ -14,6 +14,7 @@ from millrace_bench import keep
 from millrace_bench.measure import result, stats
 from millrace_bench.report import evidence, headline, overview, sets
 from millrace_bench.report import format as text_of
+from millrace_bench.report import pages as report
 from millrace_bench.report.sets import ResultSet
 from pages import sample
 
@@ -114,6 +115,21 @@ def test_a_set_is_kept_in_place_of_the_older_one(small, tmp_path):
     assert [path.name for path in place.iterdir()] == ['10.11-oltp-iops3000']
     assert len(ResultSet(place / '10.11-oltp-iops3000').data['cases'][0]['runs']) == 9
     assert 'kept already' in kept(place / '10.11-oltp-iops3000', place)
+
+
+def on_gp3(data):
+    """An edit of a record: it is of a volume of a cloud."""
+    data['limit'].update(volume='gp3', bandwidth=125_000_000, ms_not_held=1)
+
+
+def test_a_set_is_named_for_its_volume(small):
+    sample.change(small, on_gp3)
+    read = ResultSet(small)
+    assert read.kept_name() == '10.11-oltp-gp3'
+    assert text_of.volume(read.data) == 'gp3: 3,000 IOPS, 125 MB/s'
+    configured = dict(report.configuration(read.data))['Machine']
+    assert configured['storage limit'].startswith('gp3: 3,000 IOPS, 125 MB/s, by cgroup')
+    assert configured['not held'] == 'the 1 ms that a request takes there'
 
 
 @pytest.mark.parametrize('builds, name', [
@@ -247,6 +263,18 @@ def test_a_screen_counts_every_case_and_names_each_loss(few):
     patch = row_of(text.partition('## 11.8')[0], 'google-io')
     # alone beside vanilla in one set, left out in the other, two cases each
     assert patch[1] == 'yes' and sum(map(int, re.findall(r'\d+(?=[* ])', patch[2])[:3])) == 4
+
+
+def test_a_volume_is_not_one_of_as_many_requests(few):
+    """A row for each; and the picture names both."""
+    sample.write(few / '10.11-oltp-gp3', builds=('vanilla', 'millrace'), seconds=1)
+    sample.change(few / '10.11-oltp-gp3', on_gp3)
+    text = page('README.md')
+    assert row_of(text, '[oltp](sets/10.11-oltp/)')[1] == '3,000 IOPS'
+    assert row_of(text, '[oltp](sets/10.11-oltp-gp3/)')[1] == 'gp3: 3,000 IOPS, 125 MB/s'
+    picture = headline.picture([ResultSet(few / name)
+                                for name in ('10.11-oltp', '10.11-oltp-gp3')])
+    assert '>oltp, 3,000 IOPS<' in picture and '>oltp, gp3<' in picture
 
 
 def test_a_screen_is_of_speed(few):

@@ -7,6 +7,7 @@ from millrace.errors import Failure
 
 SHIPPED = TOP / 'bench/builds'    # in the archive of bench/bundle
 PROGRAMS = ('libexec/mariadbd', 'usr/sbin/mariadbd', 'sbin/mariadbd', 'bin/mariadbd')
+BESIDE = ('mariadb-backup', 'mariadb-dump')    # that a suite runs
 SHARES = ('share', 'share/mysql', 'share/mariadb', 'usr/share/mysql', 'usr/share/mariadb')
 
 
@@ -29,12 +30,29 @@ class Build:
                                 (f'{place}/english/errmsg.sys' for place in SHARES))
         self.share = messages.parent.parent
         self.sha256 = sha256(self.binary)
-        # in the bundle a server is started with the libraries that it came with
-        loader = SHIPPED.parent / 'lib/ld-linux-x86-64.so.2'
-        self.command = [str(self.binary)]
-        if SHIPPED in self.root.parents and loader.exists():
-            self.command = [str(loader), '--library-path', str(loader.parent), str(self.binary)]
+        self.command = self._call(self.binary)
         self._described = None
+
+    def _call(self, program):
+        """The start of a command line.  In the bundle a program is started with the libraries
+        that it came with."""
+        loader = SHIPPED.parent / 'lib/ld-linux-x86-64.so.2'
+        if SHIPPED in self.root.parents and loader.exists():
+            return [str(loader), '--library-path', str(loader.parent), str(program)]
+        return [str(program)]
+
+    def beside(self, name):
+        """The path of another program of the server's, or None."""
+        places = (self.root / place / name for place in ('bin', 'usr/bin'))
+        return next((place for place in places if place.is_file()), None)
+
+    def program(self, name):
+        """How another program of the server's is called.  Raises Failure where it is missing."""
+        path = self.beside(name)
+        if not path:
+            raise Failure(f'{self.name}: {name} is not in {self.root}',
+                          'leave this build out, or measure another suite')
+        return self._call(path)
 
     def _locate(self, what, candidates):
         for candidate in candidates:

@@ -1,11 +1,22 @@
 """The parts of a suite: its cases, its data, and the tools that a case works with."""
+import resource
+import subprocess
+import time
 from dataclasses import dataclass, field
 
+from millrace.errors import Failure
 from millrace_bench.measure import machine, sysbench
-from millrace_bench.measure.server import Server
+from millrace_bench.measure.server import Server, dies_with_us
 
 # compared, besides their number, for transactions that clients run
 OF_TRANSACTIONS = ('p95_ms', 'p99_ms', 'cpu_ms_per_transaction', 'user_ms_per_transaction')
+# figures of the server's own counters, and the status variables that are added up for each
+OWN_COUNTERS = {
+    'pages_read': ('innodb_pages_read',), 'pages_written': ('innodb_pages_written',),
+    'pages_by_read_ahead': ('innodb_buffer_pool_read_ahead', 'innodb_buffer_pool_read_ahead_rnd'),
+    'data_reads': ('innodb_data_reads',), 'data_writes': ('innodb_data_writes',),
+    'data_read_bytes': ('innodb_data_read',), 'data_written_bytes': ('innodb_data_written',),
+    'log_written_bytes': ('innodb_os_log_written',), 'syncs': ('innodb_data_fsyncs',)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +47,7 @@ class Case:
     """
     unit, better, options, compare = 'transactions/s', 'higher', {}, OF_TRANSACTIONS
     warm_up = 0        # seconds of load that do not count
+    starts = 1         # of a server in a run
 
     def measure(self, context):
         """Measures it once: a Measurement."""
@@ -53,8 +65,8 @@ class Suite:
 
     A subclass sets its name and title; rounds and seconds: how often each build runs each case,
     and how long under load; server: options of all its servers; load: what its cases have in
-    common, for the record."""
-    server, load = {}, {}
+    common, for the record; programs: what a build must have besides the server."""
+    server, load, programs = {}, {}, ()
 
     def __init__(self, scale):
         self.scale = scale
@@ -92,6 +104,54 @@ class Timeline:
         self.progress.show()
 
 
+def ended():
+    """The resources of all processes that we have started, and that have ended, by the names of
+    Server.counts()."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {'read_bytes': used.ru_inblock * 512, 'write_bytes': used.ru_oublock * 512,
+            'cpu_seconds': used.ru_utime + used.ru_stime, 'user_seconds': used.ru_utime}
+
+
+class Work:
+    """A piece of work, for `with`: its `seconds` and, as `figures`, what it took.
+
+    These are the counters of `server`, of the control group and of the disk.  A server that the
+    block starts, and sets, counts from its start.  Where the block ends the server, its own
+    counters are lost, but not its processor time and its bytes.  With `programs` those of other
+    programs that the block runs are added."""
+
+    def __init__(self, context, server=None, programs=False):
+        self.context, self.server, self.programs = context, server, programs
+        self.seconds, self.figures = 0, {}
+
+    def _counts(self):
+        found = {**self.context.limit.requests(), **machine.device_counts(self.context.data)}
+        of_processes = ended() if self.programs else {}
+        if self.server and self.server.process:
+            counts, status = self.server.counts(), self.server.status()
+            for name in ended():
+                of_processes[name] = of_processes.get(name, 0) + counts[name]
+            found |= {figure: sum(status[name] for name in names)
+                      for figure, names in OWN_COUNTERS.items()}
+        return {**found, **of_processes}
+
+    def __enter__(self):
+        self.figures, self.seconds = self._counts(), time.monotonic()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.seconds = time.monotonic() - self.seconds
+        if kind is None:
+            before = self.figures
+            self.figures = {name: value - before.get(name, 0)
+                            for name, value in self._counts().items()}
+
+    def measurement(self, value=None, **figures):
+        """A Measurement of it: its seconds, or others, its figures and more."""
+        seconds = self.seconds if value is None else value
+        return Measurement(seconds, seconds, {**self.figures, **figures})
+
+
 class Context:
     """The tools of a case: a data directory, and a way to start servers over it.
 
@@ -112,6 +172,16 @@ class Context:
         with server.connect() as connection:
             self.build.describe(connection)
         return server
+
+    def program(self, name, *arguments):
+        """Runs a program of the build, under the limit; its output is not kept."""
+        call = [*self.build.program(name), '--no-defaults', *map(str, arguments)]
+        done = subprocess.run(call, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=False,
+                              preexec_fn=dies_with_us(self.limit))
+        if done.returncode:
+            raise Failure(f'{self.build.name}: {name} failed (status {done.returncode})',
+                          *done.stderr.decode(errors='replace').splitlines()[-5:])
 
     def warm_up(self, server, name, **options):
         """Runs a load for the case's warm_up seconds, or those of the scale where they are

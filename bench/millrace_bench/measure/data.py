@@ -12,6 +12,10 @@ from millrace_bench.measure.server import OPTIONS, Server, explained, make_syste
 LOADING = {'innodb_buffer_pool_size': '1G', 'innodb_doublewrite': 'OFF',
            'innodb_flush_log_at_trx_commit': '0', 'innodb_fast_shutdown': '0'}
 
+# the account of a client, on a server that looks at grants from then on
+WITH_GRANTS = ('FLUSH PRIVILEGES', "CREATE USER root@localhost IDENTIFIED BY ''",
+               'GRANT ALL ON *.* TO root@localhost WITH GRANT OPTION')
+
 
 class Data:
     """The data of a case: a subclass fills a new server with them in load().

@@ -11,7 +11,7 @@ from millrace import TOP
 from millrace.progress import Runs, duration
 from millrace_bench.measure import data, machine, result, stats, sysbench
 from millrace_bench.measure.case import Context, Suite
-from millrace_bench.measure.limits import Limit
+from millrace_bench.measure.limits import Limit, Volume, suffix
 from millrace_bench.measure.server import OPTIONS, explained
 
 
@@ -29,11 +29,6 @@ def commit():
     return done.stdout.strip() or 'unknown'
 
 
-def set_name(date, tree, suite, iops):
-    """The name of a new result set, without the number that several sets of a day get."""
-    return f'{date}-{tree}-{suite}' + (f'-iops{iops}' if iops else '')
-
-
 @dataclass(frozen=True)
 class Plan:
     """The plan of a run: a suite at a scale, the builds, the place and the rounds.
@@ -47,7 +42,7 @@ class Plan:
     work: Path
     results: Path
     rounds: int = 0
-    iops: int = None
+    volume: Volume = None
 
 
 class Runner:
@@ -59,7 +54,7 @@ class Runner:
         self.cases = suite.cases()
         self.runs = [(number, case, build) for number in range(1, self.rounds + 1)
                      for case in self.cases for build in order(plan.builds, number)]
-        self.limit = Limit(plan.iops, plan.work)
+        self.limit = Limit(plan.volume, plan.work)
         self.progress = Runs('bench', [case.estimate for _, case, _ in self.runs])
         now = datetime.datetime.now(datetime.timezone.utc)
         self.record = {
@@ -74,7 +69,8 @@ class Runner:
                        'better': case.better, 'server': dict(case.options), 'runs': [],
                        'comparisons': []} for case in self.cases]}
         self.results = result.Writer(
-            plan.results, set_name(f'{now:%Y-%m-%d}', plan.tree, suite.name, plan.iops),
+            plan.results,
+            f'{now:%Y-%m-%d}-{plan.tree}-{suite.name}{suffix(self.limit.record())}',
             {plan.work: 'WORK', **{build.root: f'BUILD-{build.name}' for build in plan.builds},
              TOP: 'TOP'})
 

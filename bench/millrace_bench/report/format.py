@@ -71,9 +71,14 @@ def subject(suite):
 
 
 def volume(data):
-    """The volume that was measured: 'local disk', or the requests that it was held to."""
-    iops = data['limit']['iops']
-    return f'{iops:,} IOPS' if iops else 'local disk'
+    """The volume that was measured: 'local disk', or its name and what it was held to."""
+    limits = data['limit']
+    if not limits['iops']:
+        return 'local disk'
+    text = f'{limits["iops"]:,} IOPS'
+    if name := limits.get('volume'):
+        return f'{name}: {text}, {limits["bandwidth"] / 1e6:g} MB/s'
+    return text
 
 
 def limit(data):

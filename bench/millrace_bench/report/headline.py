@@ -69,7 +69,8 @@ def row(result, axis):
                           f'({text_of.ratio(low)} – {text_of.ratio(high)}): slower')
     ratios = [ratio for _, _, (ratio, _, _) in claims(result)]
     ends = list(dict.fromkeys(text_of.ratio(end) for end in (min(ratios), max(ratios))))
-    label = data['suite'] + (f', {text_of.volume(data)}' if data['limit']['iops'] else '')
+    short = data['limit'].get('volume') or text_of.volume(data)    # there is no room for more
+    label = data['suite'] + (f', {short}' if data['limit']['iops'] else '')
     part = result.name.partition('+')[2]
     return {'label': label + (f', {part} again' if part else ''), 'losses': losses,
             # what shows no difference lies below what shows one

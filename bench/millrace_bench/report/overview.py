@@ -79,7 +79,7 @@ def chosen(results):
     groups = collections.defaultdict(list)
     for result in results:
         if series_build(result):
-            groups[result.data['suite'], result.data['limit']['iops']].append(result)
+            groups[result.data['suite'], text_of.volume(result.data)].append(result)
     screen = []
     for group in groups.values():
         best = max(group, key=_rank)

@@ -56,7 +56,7 @@ def mean(case, build, name):
 def configuration(data):
     """Titles and {name: value} of builds, machine, server, load and run."""
     m, disk, limit = data['machine'], data['machine']['disk'], data['limit']
-    held = f'{limit["iops"]:,} requests/s, by {limit["by"]}' if limit['iops'] else 'none'
+    held = f'{text_of.volume(data)}, by {limit["by"]}' if limit['iops'] else 'none'
     machine = {
         'CPU': m['cpu'], 'cores': m['cores'], 'memory': text_of.amount(m['memory_bytes']),
         'kernel': m['kernel'], 'system': m['system'], 'virtual': m['virtual'],
@@ -65,6 +65,8 @@ def configuration(data):
         'storage limit': held}
     if 'not_counted' in limit:
         machine['not limited'] = limit['not_counted']
+    if limit.get('ms_not_held'):
+        machine['not held'] = f'the {limit["ms_not_held"]:g} ms that a request takes there'
     builds = {build['name']: f'{build["version"]}, {build["comment"]}; patches: '
                              f'{", ".join(build["patches"]) or "none"}; sha256 of the server '
                              f'program {build["sha256"]}' for build in data['builds']}

@@ -156,7 +156,8 @@ def throughput(result, case):
     styles = looks(result, {build for build, _ in drawn})
     canvas = Canvas(f'{case["title"]}: over time')
     canvas.legend(styles)
-    canvas.note('transactions/s; mean of all rounds'
+    what = 'rows/s' if case['measure'] == 'rows/s' else 'transactions/s'
+    canvas.note(f'{what}; mean of all rounds'
                 + ('' if len(styles) > CROWD else '; band: lowest to highest'))
     axes = canvas.axes(150)
     for build, (colour, _) in styles.items():

@@ -11,6 +11,7 @@ import jsonschema
 from millrace import TOP
 from millrace.errors import Failure
 from millrace_bench import suites
+from millrace_bench.measure.limits import suffix
 from millrace_bench.measure.result import FORMAT, heading
 
 SCHEMA = TOP / 'bench/schema.json'
@@ -129,8 +130,7 @@ class ResultSet:
         """Its name in test-results/sets: tree, suite, limit, and the builds that are not the
         usual ones."""
         data, others = self.data, [build for build in self.builds if build not in USUAL]
-        limit = f'-iops{data["limit"]["iops"]}' if data['limit']['iops'] else ''
-        return '+'.join([f'{data["tree"]}-{data["suite"]}{limit}',
+        return '+'.join([f'{data["tree"]}-{data["suite"]}{suffix(data["limit"])}',
                          *(re.sub(r'[^\w.-]+', '-', build) for build in others)])
 
 
@@ -140,7 +140,9 @@ def place(result):
     suite = data['suite']
     number = suites.NAMES.index(suite) if suite in suites.NAMES else len(suites.NAMES)
     version = [int(part) for part in re.findall(r'\d+', data['tree'])]
-    return version, number, suite, data['limit']['iops'] or 0, not result.usual, result.name
+    limit = data['limit']
+    return version, number, suite, limit['iops'] or 0, limit.get('bandwidth') or 0, \
+        not result.usual, result.name
 
 
 def sets_in(directory):

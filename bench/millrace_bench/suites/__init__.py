@@ -1,8 +1,10 @@
 """The suites: a module each, whose docstring says what it is for; docs/measure.md has the method.
 
 SUITES has them by name; a Suite is made for a Scale (millrace_bench/measure/case.py)."""
+from millrace_bench.suites.bulk import Bulk
 from millrace_bench.suites.checkpoint import Checkpoint
 from millrace_bench.suites.contention import Contention
+from millrace_bench.suites.iibench import Iibench
 from millrace_bench.suites.oltp import Oltp
 from millrace_bench.suites.recovery import Recovery
 from millrace_bench.suites.scan import Scans
@@ -14,5 +16,5 @@ from millrace_bench.suites.unseen import UnseenByProfile
 
 SUITES = {suite.name: suite for suite in (
     Short, Oltp, Tpcc, Scans, Recovery, Undo, UndoSpace, Contention, Checkpoint,
-    UnseenByProfile)}
+    Bulk, Iibench, UnseenByProfile)}
 NAMES = tuple(SUITES)

@@ -20,12 +20,7 @@ class InMemory(Case):
 
     def measure(self, context):
         server = context.start()
-        # every page into the pool: the disk has no part in the reads
-        with server.connect('bench') as connection:
-            for i in range(1, self.data.tables + 1):
-                connection.query(f'SELECT SUM(LENGTH(c)), MAX(k) FROM sbtest{i}'
-                                 ' FORCE INDEX (PRIMARY)')
-                connection.query(f'SELECT COUNT(k) FROM sbtest{i} FORCE INDEX (k_{i})')
+        self.data.read_all(server)    # the disk has no part in the reads
         load = self.data.arguments(rand_type=LOAD['rand-type'], threads=LOAD['threads'])
         context.warm_up(server, self.script, **load)
         return measured(*context.load(server, self.script, **load))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from millrace.errors import Failure
 from millrace_bench.measure import sysbench
-from millrace_bench.measure.case import Case, Measurement, Suite
+from millrace_bench.measure.case import Case, Suite, Work
 from millrace_bench.measure.sbtest import Sbtest
 
 LOAD = {'rows': 1000000, 'redo-MiB': 256, 'threads': 16, 'rows-per-transaction': 10}
@@ -148,14 +148,11 @@ class Start(Case):
 
     def measure(self, context):
         alone = read_once(context.data, context.facts['redo_bytes'])
-        before = context.limit.requests()    # of the servers of earlier runs
-        server = context.start()
-        seconds, counts, status = server.started_in, server.counts(), server.status()
-        counts.update((name, counts[name] - before[name]) for name in before)
-        check(server, context.facts)
-        return Measurement(seconds, seconds, {
-            'redo_bytes': context.facts['redo_bytes'], 'pages_read': status['innodb_pages_read'],
-            'pages_written': status['innodb_pages_written'], 'device_seconds': alone, **counts})
+        with Work(context) as work:
+            work.server = context.start()
+        check(work.server, context.facts)
+        return work.measurement(value=work.server.started_in, device_seconds=alone,
+                                redo_bytes=context.facts['redo_bytes'])
 
 
 class Recovery(Suite):

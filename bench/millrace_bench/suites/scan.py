@@ -1,9 +1,7 @@
 """Cold reads of a table larger than the buffer pool, for the effect of read-ahead and of the
 size of requests."""
-import time
-
-from millrace_bench.measure import machine, sysbench
-from millrace_bench.measure.case import Case, Measurement, Suite
+from millrace_bench.measure import sysbench
+from millrace_bench.measure.case import Case, Suite, Work
 from millrace_bench.measure.sbtest import Sbtest
 
 LOAD = {'rows': 1000000, 'rand-type': 'uniform', 'threads': 4, 'lookups': 20000}
@@ -16,46 +14,37 @@ class ColdRead(Case):
     compare = ('read_requests', 'read_bytes', 'cpu_seconds')
     estimate = 5
 
-    def __init__(self, name, title, data, scale):
+    def __init__(self, name, title, data, scale, pool=POOL):
         self.name, self.title, self.data = name, title, data
-        self.options = scale.pool(POOL, least=8)
+        self.options = scale.pool(pool, least=8)
 
     def read(self, server, connection):
-        """Reads, and returns the seconds that it took, and sysbench's Result or None."""
+        """Reads, and returns sysbench's Result or None."""
         raise NotImplementedError
-
-    @staticmethod
-    def _counts(server, data):
-        return server.status(), server.counts(), machine.device_counts(data)
 
     def measure(self, context):
         server = context.start()
         with server.connect('bench') as connection:
             # the table is opened, and its root page read
-            connection.query('SELECT id FROM sbtest1 WHERE id = 0')
-            before = self._counts(server, context.data)
-            seconds, result = self.read(server, connection)
-            after = self._counts(server, context.data)
-        status, counts, device = ({name: new[name] - old[name] for name in new if name in old}
-                                  for new, old in zip(after, before))
-        ahead = sum(status[f'innodb_buffer_pool_read_ahead{kind}'] for kind in ('', '_rnd'))
-        return Measurement(
-            seconds, seconds, {'pages_read': status['innodb_pages_read'],
-                               'pages_by_read_ahead': ahead, **counts, **device},
-            histogram=result.histogram if result else [], text=result.text if result else '')
+            connection.query(f'SELECT id FROM {self.data.table} WHERE id = 0')
+            with Work(context, server) as work:
+                result = self.read(server, connection)
+        measurement = work.measurement()
+        if result:
+            measurement.value = measurement.seconds = result.seconds
+            measurement.histogram, measurement.text = result.histogram, result.text
+        return measurement
 
 
 class Scan(ColdRead):
-    """One statement that reads the whole table."""
+    """One statement that reads a table, or many rows of it."""
 
-    def __init__(self, name, title, data, scale, statement):
-        super().__init__(name, title, data, scale)
+    def __init__(self, name, title, data, scale, statement, pool=POOL):
+        super().__init__(name, title, data, scale, pool)
         self.statement = statement
 
     def read(self, server, connection):
-        begin = time.monotonic()
         connection.query(self.statement)
-        return time.monotonic() - begin, None
 
 
 class Lookups(ColdRead):
@@ -66,10 +55,18 @@ class Lookups(ColdRead):
         self.lookups = scale.of(LOAD['lookups'], least=500)
 
     def read(self, server, connection):
-        result = sysbench.run(server, 'oltp_point_select', **self.data.arguments(
+        return sysbench.run(server, 'oltp_point_select', **self.data.arguments(
             time=0, events=self.lookups, threads=LOAD['threads'], rand_type=LOAD['rand-type'],
             rand_seed=1))
-        return result.seconds, result
+
+
+def in_order(data, scale, pool=POOL):
+    """The scans of a whole table in both directions of its key, as cases."""
+    return [Scan('ascending', 'ascending scan', data, scale,
+                 'SELECT SUM(LENGTH(c)) FROM sbtest1 FORCE INDEX (PRIMARY) WHERE id > 0', pool),
+            Scan('descending', 'descending scan', data, scale,
+                 'SELECT SUM(l) FROM (SELECT LENGTH(c) l FROM sbtest1 ORDER BY id DESC'
+                 ' LIMIT 1000000000) d', pool)]
 
 
 class Scans(Suite):
@@ -81,10 +78,5 @@ class Scans(Suite):
 
     def cases(self):
         data = Sbtest(1, self.scale.of(LOAD['rows'], least=20000))
-        return [
-            Scan('ascending', 'ascending scan', data, self.scale,
-                 'SELECT SUM(LENGTH(c)) FROM sbtest1 FORCE INDEX (PRIMARY) WHERE id > 0'),
-            Scan('descending', 'descending scan', data, self.scale,
-                 'SELECT SUM(l) FROM (SELECT LENGTH(c) l FROM sbtest1 ORDER BY id DESC'
-                 ' LIMIT 1000000000) d'),
-            Lookups('random', 'random lookups', data, self.scale)]
+        return [*in_order(data, self.scale),
+                Lookups('random', 'random lookups', data, self.scale)]

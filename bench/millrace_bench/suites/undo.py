@@ -6,7 +6,7 @@ import itertools
 
 from millrace.errors import Failure
 from millrace_bench.measure import sysbench
-from millrace_bench.measure.case import Case, Measurement, Suite, measured
+from millrace_bench.measure.case import Case, Suite, Work, measured
 from millrace_bench.measure.client import SqlError
 from millrace_bench.measure.data import Data
 
@@ -117,17 +117,14 @@ class Start(Case):
         self.data, self.title = data, f'start with {data.number} undo segments in use'
 
     def measure(self, context):
-        before = context.limit.requests()    # of the servers of earlier runs
-        server = context.start()
-        seconds, counts, status = server.started_in, server.counts(), server.status()
-        counts.update((name, counts[name] - before[name]) for name in before)
+        with Work(context) as work:
+            server = work.server = context.start()
         with server.connect() as connection:
             there = len(connection.query('XA RECOVER'))
         if there != self.data.number:
             raise Failure(f'{server.build.name}: {there} of {self.data.number} prepared '
                           'transactions are there')
-        return Measurement(seconds, seconds,
-                           {'pages_read': status['innodb_pages_read'], **counts})
+        return work.measurement(value=server.started_in)
 
 
 class Undo(Suite):

@@ -14,7 +14,7 @@ from typing import Callable
 
 from millrace.errors import Failure
 from millrace_bench.measure import sysbench
-from millrace_bench.measure.data import Data
+from millrace_bench.measure.data import WITH_GRANTS, Data
 from millrace_bench.measure.sbtest import Sbtest
 from millrace_bench.suites.tpcc import Warehouses
 
@@ -125,9 +125,7 @@ class WithAccounts(Data):
         """Loads the other data and makes the accounts."""
         self.data.load(server)
         with server.connect() as connection:
-            for statement in ('FLUSH PRIVILEGES', "CREATE USER root@localhost IDENTIFIED BY ''",
-                              'GRANT ALL ON *.* TO root@localhost WITH GRANT OPTION',
-                              "CREATE USER replica@'%' IDENTIFIED BY 'replica'",
+            for statement in (*WITH_GRANTS, "CREATE USER replica@'%' IDENTIFIED BY 'replica'",
                               "GRANT REPLICATION SLAVE ON *.* TO replica@'%'"):
                 connection.query(statement)
 
