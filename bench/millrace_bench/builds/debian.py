@@ -40,8 +40,8 @@ def download(versions, directory):
 def fetch(tree, release, unpacked, say):
     """Fetches and unpacks the packages of the tree's release, or else the newest of its line,
     where they are not there yet."""
-    stamp = unpacked / '.made-from'
-    if stamp.exists() and stamp.read_text().startswith(f'{release} '):
+    stamp, of = unpacked / '.made-from', ' '.join([release, *PACKAGES, ''])
+    if stamp.exists() and stamp.read_text().startswith(of):
         return
     versions = candidates(tree, release)
     new = unpacked.with_name(unpacked.name + '.new')
@@ -53,7 +53,7 @@ def fetch(tree, release, unpacked, say):
         for package in new.glob('*.deb'):
             subprocess.run(['dpkg-deb', '-x', package, new], check=True)
             package.unlink()
-        (new / '.made-from').write_text(f'{release} {version}')
+        (new / '.made-from').write_text(of + version)
         shutil.rmtree(unpacked, ignore_errors=True)
         new.rename(unpacked)
     finally:
