@@ -38,7 +38,7 @@ class Context:
     patch_dir: Path         # where the patches are ...
     series: Path            # ... and the file with their order
     names: tuple            # the chosen patches, in series order
-    subset: str             # all, or the names joined by +, or vanilla; +plain without a profile
+    subset: str             # all, or series.label(names), or vanilla; +plain without a profile
     rebase: str             # directory of the unfinished rebase that is worked in, or empty
     other: str              # the release, where it is not the one the tree is pinned to, or empty
     work: Path              # work/<tree>/<subset>, below another release or rebase where one is
@@ -144,7 +144,7 @@ def resolve(tree=None, environ=None):
         raise Failure(f'series names no patch of tree {tree}',
                       'git checkout series, or PATCHES=none for the vanilla server')
     subset = 'all' if names == tuple(needs) and environ.get('PATCHES') != 'none' \
-        else '+'.join(names) or 'vanilla'
+        else series.label(names) or 'vanilla'
     if plain:
         subset = 'plain' if subset == 'all' else f'{subset}+plain'
     dist = f'{tree}-{other}' if other else tree

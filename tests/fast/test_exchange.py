@@ -93,7 +93,7 @@ def exported(checkout, name):
     status, text = checkout.run('make', 'export-patch', f'NAME={" ".join(needed)}')
     assert status == 0, text
     place = checkout.path / f'dist/export/{TREE}'
-    return (place / '+'.join(needed) if len(needed) > 1 else place) / f'{name}.patch'
+    return (place / series.label(needed) if len(needed) > 1 else place) / f'{name}.patch'
 
 
 def dependents(name):
@@ -199,7 +199,7 @@ def test_quilt_takes_an_exported_patch_and_an_exported_tree(checkout, vanilla):
     git(vanilla, 'commit', '-qm', 'imported')
     quilt('pop', '-a')
     subprocess.run(['rm', '-r', vanilla / 'patches', vanilla / '.pc'], check=True)
-    (out / '+'.join(NAMES)).rename(vanilla / 'patches')
+    (out / series.label(NAMES)).rename(vanilla / 'patches')
     quilt('push', '-a', '--fuzz=0')
     assert git(vanilla, 'status', '--porcelain', '--', ':!patches', ':!.pc') == ''
 
@@ -582,3 +582,10 @@ def test_differences_show_what_is_otherwise_and_no_line_numbers(checkout):
     assert checkout.run('scripts/compare-trees', '--check')[0] == 1
     assert checkout.run('scripts/compare-trees', '--write')[0] == 0
     assert not differences.exists()
+
+
+def test_many_patches_have_a_short_label():
+    many = [f'patch-{number}' for number in range(40)]
+    assert series.label(many[:2]) == 'patch-0+patch-1'
+    assert re.fullmatch('40-patches-[0-9a-f]{8}', series.label(many))
+    assert series.label(many) != series.label(many[::-1])

@@ -49,7 +49,7 @@ def run(*command, **options):
 def exported(checkout):
     """The patches as export-patch writes several of them."""
     assert checkout.run('scripts/export-patch', *NAMES)[0] == 0
-    return checkout.path / f'dist/export/{TREE}' / '+'.join(NAMES)
+    return checkout.path / f'dist/export/{TREE}' / series.label(NAMES)
 
 
 def is_patched(source):

@@ -42,7 +42,7 @@ def main(argv):
         target = out / file
         target.write_bytes(diff.encode(text))
     else:
-        target = out / '+'.join(file.removesuffix('.patch') for file in texts)
+        target = out / series.label([file.removesuffix('.patch') for file in texts])
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
         order = {'series': ''.join(f'{file}\n' for file in texts)}

@@ -1,8 +1,13 @@
 """The series: which patches there are, their order, and which of them go together."""
+import hashlib
+
 from millrace import TOP
 from millrace.errors import Failure
 from millrace.patches.header import read_header
 from millrace.upstream.pins import trees
+
+# characters: what a package adds leaves it below the 255 of a file's name
+LONGEST_LABEL = 150
 
 
 def listed(file):
@@ -68,6 +73,15 @@ def closed_subsets(needs):
     for name in needs:
         subsets += [(*subset, name) for subset in subsets if set(needs[name]) <= set(subset)]
     return subsets
+
+
+def label(names):
+    """What files and directories of these patches are called: the names joined by +, or their
+    number and a hash where that is too long for a file system."""
+    joined = '+'.join(names)
+    if len(joined) <= LONGEST_LABEL:
+        return joined
+    return f'{len(names)}-patches-{hashlib.sha256(joined.encode()).hexdigest()[:8]}'
 
 
 def add(name):

@@ -76,6 +76,8 @@ class Point:
 def releases(tree, known=()):
     """The Points of the tree's releases before HEAD, but for the revisions that are known, the
     newest first."""
+    if not git('tag', '--list', tag_of('*')):
+        return      # there may be no HEAD, either
     for tag in git('tag', '--list', tag_of('*'), '--merged', 'HEAD',
                    '--sort=-version:refname').split():
         point = Point(tag, tree)
