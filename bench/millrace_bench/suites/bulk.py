@@ -166,7 +166,7 @@ class Dump(Piece):
     programs = True
 
     def piece(self, context, server, connection):
-        context.program('mariadb-dump', f'--socket={server.socket}', '--user=root',
+        context.program('mariadb-dump', '--skip-ssl', f'--socket={server.socket}', '--user=root',
                         '--single-transaction', 'bench')
 
 
@@ -193,7 +193,8 @@ class Backup(Dirty):
 
     @staticmethod
     def _call(context, server, action):
-        context.program('mariadb-backup', f'--{action}', f'--target-dir={server.tmpdir}/backup',
+        context.program('mariadb-backup', f'--{action}', '--skip-ssl',
+                        f'--target-dir={server.tmpdir}/backup',
                         f'--datadir={server.data}', f'--socket={server.socket}', '--user=root',
                         f'--tmpdir={server.tmpdir}')
 
