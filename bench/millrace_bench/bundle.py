@@ -21,8 +21,7 @@ from millrace import TOP
 from millrace.command import parser, run_command
 from millrace.errors import Failure
 from millrace.upstream.pins import default_tree
-from millrace_bench import builds, run
-from millrace_bench.builds import unpacked
+from millrace_bench import builds, run, suites
 from millrace_bench.measure import runner, sysbench
 
 LOADER = 'ld-linux-x86-64.so.2'
@@ -71,7 +70,8 @@ def add(source, target):
 
 def programs_of(build):
     """The programs of a build that benchmarks run."""
-    return [build.binary, *filter(None, map(build.beside, unpacked.BESIDE))]
+    names = sorted({name for suite in suites.SUITES.values() for name in suite.programs})
+    return [build.binary, *filter(None, map(build.beside, names))]
 
 
 def add_build(build, target):

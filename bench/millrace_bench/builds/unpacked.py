@@ -7,7 +7,6 @@ from millrace.errors import Failure
 
 SHIPPED = TOP / 'bench/builds'    # in the archive of bench/bundle
 PROGRAMS = ('libexec/mariadbd', 'usr/sbin/mariadbd', 'sbin/mariadbd', 'bin/mariadbd')
-BESIDE = ('mariadb-backup', 'mariadb-dump')    # that a suite runs
 SHARES = ('share', 'share/mysql', 'share/mariadb', 'usr/share/mysql', 'usr/share/mariadb')
 
 
@@ -51,7 +50,7 @@ class Build:
         path = self.beside(name)
         if not path:
             raise Failure(f'{self.name}: {name} is not in {self.root}',
-                          'leave this build out, or measure another suite')
+                          'unpack the whole build, or leave it out')
         return self._call(path)
 
     def _locate(self, what, candidates):

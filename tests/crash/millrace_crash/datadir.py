@@ -111,7 +111,7 @@ class DataDir:
         The files of `discarded` tables ('schema/table') are left out: no server uses them, and
         an IMPORT that is interrupted leaves a file with pages of two tablespaces.
         Raises Failure for the first tablespace with a bad page."""
-        program = program_of(self.build, 'innochecksum')
+        program = self.build.program('innochecksum')
         files = sorted([self.data / 'ibdata1', *self.data.glob('undo[0-9]*'),
                         *self.data.glob('*/*.ibd')])
         files = [file for file in files
@@ -119,7 +119,7 @@ class DataDir:
         for file in files:
             # Without the summary innochecksum does not learn which pages are the doublewrite
             # buffer's, and those are of other tablespaces.
-            done = subprocess.run([program, '--page-type-summary', file], text=True, check=False,
+            done = subprocess.run([*program, '--page-type-summary', file], text=True, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if done.returncode:
                 raise Failure(f'innochecksum {file.relative_to(self.data)}: '
@@ -129,14 +129,6 @@ class DataDir:
     def remove(self):
         """Removes everything."""
         shutil.rmtree(self.place)
-
-
-def program_of(build, name):
-    """Path of a program of a Build, such as innochecksum; raises Failure where it has none."""
-    for place in ('bin', 'usr/bin'):
-        if (build.root / place / name).exists():
-            return build.root / place / name
-    raise Failure(f'{build.name}: bin/{name} is not in {build.root}', 'unpack the whole build')
 
 
 def kill_in_recovery(server, seconds):

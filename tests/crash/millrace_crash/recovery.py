@@ -11,7 +11,7 @@ from millrace.errors import Failure
 from millrace_bench.measure.client import SqlError
 from millrace_bench.measure.server import dies_with_us
 from millrace_crash import pages
-from millrace_crash.datadir import SCHEMA, kill_in_recovery, program_of
+from millrace_crash.datadir import SCHEMA, kill_in_recovery
 from millrace_crash.mixed import SCHEMA as MIXED
 
 FAST = 'innodb_fast_recovery'
@@ -194,7 +194,7 @@ def prepare(datadir, pool, fast, seconds=None):
 def run_prepare(datadir, pool, *options, seconds=None, limit=None, output=None):
     """prepare() with options of its own, a limit that the process enters(), and a file `output`
     in place of one beside the data."""
-    command = [program_of(datadir.build, 'mariadb-backup'), '--prepare',
+    command = [*datadir.build.program('mariadb-backup'), '--prepare',
                f'--target-dir={datadir.data}', f'--use-memory={pool}M', *options]
     with open(output or datadir.place / 'prepare.log', 'w+', encoding='utf-8',
               errors='replace') as log:
