@@ -11,16 +11,17 @@ MODEL = Path(__file__).resolve().parent.parent / 'models' / 'buffer_block.pml'
 
 # each planted fault: the scenario that shows it, and what spin reports
 FAULTS = {
-    'TOUCH_AFTER_PUT': ('EVICT', 'assertion violated'),
-    'NO_FREE_MUTEX': ('RESIZE', 'assertion violated'),
-    'SPARE_LOST': ('RESIZE', 'assertion violated'),
-    'COUNT_OUTSIDE': ('RESIZE', 'assertion violated'),
-    'NO_GENERATION': ('WAIT', 'invalid end state'),
-    'WRONG_ORDER': ('READ_AHEAD', ''),
-    'NOT_GIVEN_BACK': ('EVICT', 'assertion violated'),
-    'LIST_BEFORE_LRU': ('EVICT', 'assertion violated'),
+    'LOOK_FIRST': ('MISS', 'assertion violated'),
+    'BLOCK_KEPT': ('MISS', 'assertion violated'),
+    'SLEEP_WITH_MUTEX': ('WAIT', 'invalid end state'),
     'NO_BROADCAST': ('WAIT', 'invalid end state'),
-    'TOLD_ONCE': ('WAKE', 'invalid end state'),
+    'NOT_TOLD': ('WAIT', 'invalid end state'),
+    'WAIT_PREPARED': ('BATCH', 'invalid end state'),
+    'WAIT_HELD_BACK': ('BATCH', 'invalid end state'),
+    'CARELESS': ('READ_AHEAD', 'invalid end state'),
+    'NOT_SUBMITTED': ('READ_AHEAD', 'invalid end state'),
+    'SHRINK_IGNORED': ('RESIZE', 'assertion violated'),
+    'LATCH_LATE': ('READ_AHEAD', 'assertion violated'),
 }
 
 
@@ -40,7 +41,7 @@ def check(tmp_path, *defines):
     return done.stdout
 
 
-@pytest.mark.parametrize('scenario', ['WAIT', 'RESIZE', 'READ_AHEAD', 'EVICT', 'WAKE'])
+@pytest.mark.parametrize('scenario', ['MISS', 'WAIT', 'READ_AHEAD', 'BATCH', 'RESIZE'])
 def test_no_block_is_lost_or_shared(tmp_path, scenario):
     out = check(tmp_path, f'SCENARIO={scenario}')
     assert 'errors: 0' in out, out

@@ -1,109 +1,147 @@
-/* The life of a block of the buffer pool, as split-buffer-mutex has it: what is done
-under buf_pool.mutex, what under buf_pool.free_mutex, and what under neither.
-docs/patches/split-buffer-mutex.md argues in words what is checked here:
+/* The life of a block of the buffer pool and of the pages that a read-ahead prepares, as
+split-buffer-mutex has them.  docs/design/split-buffer-mutex.md argues in words what is
+checked here:
 
-- a block belongs to one list or one thread at a time (ASSERTs in take(), own(), put());
-- none is lost: when all threads are done, each is free, a page, or given up by the
-  resizing that wanted it (init);
-- no thread waits for ever (spin's check of invalid end states), with SCENARIO=WAIT and
-  with SCENARIO=WAKE also without the timeout of a second;
-- the latching order.
+- a block belongs to one list or one thread at a time, and a page has one block (ASSERTs in
+  take(), own(), put(), insert());
+- nobody uses a page that is not read (use());
+- none is lost: when all threads are done, each block is free, a page that is read, or given
+  up by the resizing that wanted it (init);
+- no thread waits for ever, neither for a block nor for a page (spin's check of invalid end
+  states), though nobody wakes up by a timeout.
+
+Taken for granted, as in vanilla: who waited for a page that could not be read lets go of it
+before waiting for anything else (CARELESS).
+
+buf_pool.mutex protects the free list and LRU.  What is done while holding it is one step
+here, but for eviction, which may release it in between.  The page cleaner stands for whoever
+evicts pages when it is told to.
 
 tests/fast/test_models.py runs it as it is, and with each of the FAULTs, which it must
-find.  A block is named by its number; numbers of FIRST and above are to be withdrawn. */
+find.  A block is named by its number; the last one is to be withdrawn by RESIZE. */
 
 /* Who takes part */
-#define WAIT 1          /* three that allocate, one block, and no timeout */
-#define RESIZE 2        /* a miss, other memory, resizing */
-#define READ_AHEAD 3    /* read-ahead, page cleaner, resizing */
-#define EVICT 4         /* a miss, read-ahead, page cleaner */
-#define WAKE 5          /* a miss, two that allocate, one block, and no timeout; pages that
-                           only the page cleaner can evict, when it is told to */
+#define MISS 1          /* two misses of one page, two that allocate */
+#define WAIT 2          /* a miss and two that allocate, one block */
+#define READ_AHEAD 3    /* read-ahead, two that use its pages, a miss of one */
+#define BATCH 4         /* read-ahead that holds back its requests, one that has a block and
+                           uses a page */
+#define RESIZE 5        /* read-ahead, a miss, resizing */
 #ifndef SCENARIO
-#define SCENARIO RESIZE
+#define SCENARIO MISS
 #endif
 
-#if SCENARIO == WAIT || SCENARIO == WAKE
+#if SCENARIO == WAIT
 #define N 1
 #else
 #define N 2
 #endif
-#if SCENARIO == WAKE
-#define ENDED 4
-#else
-#define ENDED 3
-#endif
 #define FIRST (N - 1)
+#define PAGES 2
 #define NONE 255
-#define PROCS 5
+#define PROCS 8
 
 /* Faults that the model must find */
-#define TOUCH_AFTER_PUT 1   /* the block is written to after it is in the free list */
-#define NO_FREE_MUTEX 2     /* allocate() does not acquire free_mutex */
-#define SPARE_LOST 3        /* shrink() ends without giving back its spare block */
-#define COUNT_OUTSIDE 4     /* n_blocks_to_withdraw is changed without free_mutex */
-#define NO_GENERATION 5     /* allocate_wait() does not look again before it waits */
-#define WRONG_ORDER 6       /* mutex is acquired while holding free_mutex */
-#define NOT_GIVEN_BACK 7    /* reserve()d blocks that were not needed are kept */
-#define LIST_BEFORE_LRU 8   /* an evicted block is put to the free list before it left LRU */
-#define NO_BROADCAST 9      /* release() does not broadcast done_free */
-#define TOLD_ONCE 10        /* free_exhausted() is not invoked again before waiting again */
+#define LOOK_FIRST 1        /* the page is not looked up after waiting for a block */
+#define BLOCK_KEPT 2        /* the block is kept though some other thread read the page */
+#define SLEEP_WITH_MUTEX 3  /* the mutex is not released when waiting for a block */
+#define NO_BROADCAST 4      /* nobody is told that there is a block */
+#define NOT_TOLD 5          /* the page cleaner is not woken up */
+#define WAIT_PREPARED 6     /* a read-ahead waits for a block after it prepared a page */
+#define WAIT_HELD_BACK 7    /* or while it is holding back requests */
+#define CARELESS 8          /* who waited for a page that could not be read keeps it */
+#define NOT_SUBMITTED 9     /* prepared pages are left alone when the read-ahead ends early */
+#define SHRINK_IGNORED 10   /* the blocks of a read-ahead may be withdrawn */
+#define LATCH_LATE 11       /* a page is in page_hash before it is latched */
 #ifndef FAULT
 #define FAULT 0
 #endif
 
-mtype = { FREE, MEM, LRU, WITHDRAWN };
+mtype = { FREE, MEM, PAGE, WITHDRAWN };
 
 mtype st[N];            /* where the block is */
 byte owner[N];          /* the thread it belongs to, if it is MEM; or 0 */
+byte id[N] = NONE;      /* the page in the block; NONE also if it could not be read */
+bool latched[N];        /* the page is exclusively latched and read-fixed */
+bool is_read[N];        /* the frame has the contents of the page */
+byte submitted[N];      /* 1 if the request is being held back, 2 if it was submitted */
+byte fix[N];            /* how many have buffer-fixed the page */
+byte where[PAGES] = NONE;   /* page_hash */
 byte mutex;             /* who holds buf_pool.mutex, or 0 */
-byte free_mutex;        /* who holds buf_pool.free_mutex, or 0 */
 byte to_withdraw;       /* n_blocks_to_withdraw */
-bool shrinking;         /* first_to_withdraw != nullptr; written under both mutexes */
-byte gen;               /* n_done_free */
-bool try_scan = true;   /* try_LRU_scan */
+bool shrinking;         /* is_shrinking() */
+bool told;              /* the page cleaner was woken up */
 bool asleep[PROCS];     /* waiting for done_free */
 byte done;              /* threads that ended */
+byte ends;              /* threads that will */
 bool shrunk;            /* shrink() succeeded */
 
-#if SCENARIO != WAIT && SCENARIO != WAKE
-/* The wait ends after a second, when nothing else can go on. */
-#define wait() if :: !asleep[_pid] :: timeout -> asleep[_pid] = false fi
-#else
-#define wait() !asleep[_pid]
-#endif
-
-inline lock(m) { atomic { assert(m != _pid); m == 0 -> m = _pid } }
-inline unlock(m) { assert(m == _pid); m = 0 }
-inline lock_pool() { assert(FAULT == WRONG_ORDER || free_mutex != _pid); lock(mutex) }
+inline lock() { atomic { assert(mutex != _pid); mutex == 0 -> mutex = _pid } }
+inline unlock() { assert(mutex == _pid); mutex = 0 }
 
 inline broadcast() {
-    d_step {
-        gen++;
-        try_scan = true;
-        k = 0;
-        do :: k < PROCS -> asleep[k] = false; k++ :: else -> break od;
-        k = 0
-    }
+    k = 0;
+    do :: k < PROCS -> asleep[k] = false; k++ :: else -> break od;
+    k = 0
 }
 
 /* The thread uses the block. */
 inline own(b) { assert(st[b] == MEM && owner[b] == _pid) }
 
-/* allocate_low(): b is the first of the free list, or NONE. Between looking at the list and
-taking from it, others run, if free_mutex lets them. */
+/* allocate(): b is the first of the free list, or NONE */
 inline take(b) {
     d_step {
+        assert(mutex == _pid);
         b = NONE;
         i = 0;
         do
         :: b == NONE && i < N ->
             if
             :: st[i] == FREE && to_withdraw > 0 && i >= FIRST ->
-                assert(shrinking);
-                st[i] = WITHDRAWN;
-                to_withdraw--
-            :: st[i] == FREE && !(to_withdraw > 0 && i >= FIRST) -> b = i
+                st[i] = WITHDRAWN; to_withdraw--
+            :: st[i] == FREE && !(to_withdraw > 0 && i >= FIRST) ->
+                b = i; st[b] = MEM; owner[b] = _pid
+            :: else
+            fi;
+            i++
+        :: else -> break
+        od;
+        i = 0
+    }
+}
+
+/* buf_LRU_block_free_non_file_page() */
+inline put(b) {
+    d_step {
+        assert(mutex == _pid);
+        own(b);
+        owner[b] = 0;
+        if
+        :: to_withdraw > 0 && b >= FIRST -> st[b] = WITHDRAWN; to_withdraw--
+        :: else ->
+            st[b] = FREE;
+            if :: FAULT != NO_BROADCAST -> broadcast() :: else fi
+        fi
+    }
+}
+
+#define evictable(b) (st[b] == PAGE && !latched[b] && fix[b] == 0)
+
+/* buf_LRU_scan_and_free_block(): v is the block that was freed, or NONE */
+inline evict(v) {
+    d_step {
+        assert(mutex == _pid);
+        v = NONE;
+        i = 0;
+        do
+        :: v == NONE && i < N ->
+            if
+            :: evictable(i) ->
+                v = i;
+                assert(where[id[v]] == v);
+                where[id[v]] = NONE;
+                id[v] = NONE; is_read[v] = false;
+                st[v] = MEM; owner[v] = _pid
             :: else
             fi;
             i++
@@ -112,305 +150,316 @@ inline take(b) {
         i = 0
     };
     if
-    :: b != NONE -> d_step { assert(st[b] == FREE && owner[b] == 0); st[b] = MEM; owner[b] = _pid }
+    :: v != NONE ->
+        /* btr_search_drop_page_hash_index() */
+        if :: unlock(); lock() :: skip fi;
+        put(v)
     :: else
     fi
 }
 
-inline allocate(b) {
-    if
-    :: FAULT == NO_FREE_MUTEX -> take(b)
-    :: else -> lock(free_mutex); take(b); unlock(free_mutex)
-    fi
-}
-
-/* release(): the last that is done to the block */
-inline put(b) {
-    own(b);
-    lock(free_mutex);
-    d_step {
-        owner[b] = 0;
-        if
-        :: to_withdraw > 0 && b >= FIRST ->
-            assert(shrinking);
-            st[b] = WITHDRAWN;
-            j = to_withdraw
-        :: else -> st[b] = FREE
-        fi
-    };
-    if
-    :: j != 0 && FAULT != COUNT_OUTSIDE -> to_withdraw--
-    :: j == 0 && FAULT != NO_BROADCAST -> broadcast()
-    :: else
-    fi;
-    unlock(free_mutex);
-    if :: j != 0 && FAULT == COUNT_OUTSIDE -> to_withdraw-- :: else fi;
-    j = 0;
-    if :: FAULT == TOUCH_AFTER_PUT -> assert(owner[b] == 0) :: else fi
-}
-
-/* buf_LRU_free_page(), under mutex; b: the page, or NONE */
-inline evict(b) {
+/* The block becomes a page. */
+inline insert(b, p) {
     d_step {
         assert(mutex == _pid);
-        b = NONE;
-        i = 0;
-        do
-        :: b == NONE && i < N -> if :: st[i] == LRU -> b = i :: else fi; i++
-        :: else -> break
-        od;
-        i = 0;
-        if
-        :: b != NONE && FAULT != LIST_BEFORE_LRU -> st[b] = MEM; owner[b] = _pid
-        :: else
-        fi
+        own(b);
+        assert(where[p] == NONE);
+        owner[b] = 0; st[b] = PAGE; id[b] = p; where[p] = b;
+        latched[b] = (FAULT != LATCH_LATE)
     };
-    if
-    :: b != NONE && FAULT == LIST_BEFORE_LRU ->
-        lock(free_mutex); st[b] = FREE; broadcast(); unlock(free_mutex);
-        assert(st[b] == FREE)      /* buf_LRU_remove_block() */
-    :: b != NONE && FAULT != LIST_BEFORE_LRU -> put(b)
-    :: else
-    fi
+    if :: FAULT == LATCH_LATE -> latched[b] = true :: else fi
 }
 
-/* buf_page_init_for_read(), under mutex: the block becomes a page */
-inline insert(b) {
-    assert(mutex == _pid);
-    d_step { own(b); owner[b] = 0; st[b] = LRU }
-}
-
-/* free_exhausted() */
-inline exhausted() {
-    lock(free_mutex);
+inline flush() {
     d_step {
         i = 0;
-        do :: i < N && st[i] != FREE -> i++ :: else -> break od;
-        if :: i == N -> try_scan = false :: else fi;
-        i = 0
-    };
-    unlock(free_mutex)
-}
-
-/* buf_LRU_get_free_block() */
-inline get_free_block(b) {
-    allocate(b);
-    if
-    :: b != NONE -> skip
-    :: else ->
-        lock_pool();
-        seen = gen;
-#if SCENARIO != WAKE
         do
-        :: evict(victim);
-            /* buf_LRU_evict(): perhaps some more */
-            if :: victim != NONE -> evict(c) :: else fi;
-            allocate(b);
-            if :: b != NONE -> break :: b == NONE && victim == NONE -> break :: else fi
+        :: i < N -> if :: submitted[i] == 1 -> submitted[i] = 2 :: else fi; i++
+        :: else -> break
         od;
-#else
-        exhausted();
-        allocate(b);
-#endif
-        unlock(mutex);
-        do
-        :: b != NONE -> break
-        :: else ->
-            /* here the page cleaner is woken up */
-#if SCENARIO == WAKE
-            if :: FAULT == TOLD_ONCE -> skip :: else -> exhausted() fi;
-#endif
-            /* allocate_wait(): */
-            if
-            :: FAULT == NO_GENERATION ->
-                lock(free_mutex);
-                atomic { unlock(free_mutex); asleep[_pid] = true };
-                wait();
-                lock(free_mutex)
-            :: else ->
-                lock(free_mutex);
-                take(b);
-                if
-                :: b == NONE && gen == seen ->
-                    atomic { unlock(free_mutex); asleep[_pid] = true };
-                    wait();
-                    lock(free_mutex)
-                :: else
-                fi
-            fi;
-            if :: b == NONE -> take(b) :: else fi;
-            unlock(free_mutex);
-            if
-            :: b == NONE ->
-                lock_pool();
-                seen = gen;
-                allocate(b);
-                unlock(mutex)
-            :: else
-            fi
-        od
-    fi
+        i = 0
+    }
 }
 
-#define LOCALS byte b = NONE, c = NONE, victim = NONE, i, k, j, seen
-
-/* A miss of one page: one acquisition of mutex */
-proctype Miss() {
-    LOCALS;
-    get_free_block(b);
-    own(b);
-    lock_pool();
-    if
-    :: insert(b)
-    :: put(b)           /* some other thread has read the page */
-    fi;
-    unlock(mutex);
-    done++
-}
-
-/* Something that is no page: buf_block_alloc(), free_block(), without mutex */
-proctype Memory() {
-    LOCALS;
-    get_free_block(b);
-    own(b);
-    put(b);
-    done++
-}
-
-/* A read-ahead of two pages: reserve(), one hold of mutex, with buf_LRU_evict() and
-another reserve() if there were not enough free blocks, unreserve() */
-proctype ReadAhead() {
-    LOCALS;
-    lock(free_mutex);
-    take(b);
-    if :: b != NONE -> take(c) :: else fi;
-    unlock(free_mutex);
-    lock_pool();
-    if
-    :: c == NONE ->
-        evict(victim);
+/* buf_LRU_get_free_block(have_mutex); batch: whether the thread may hold back requests */
+inline get_free_block(b, batch) {
+    do
+    :: take(b);
         if
-        :: victim != NONE ->
-            lock(free_mutex);
-            if :: b == NONE -> take(b) :: else -> take(c) fi;
-            unlock(free_mutex)
+        :: b != NONE -> break
+        :: else -> evict(victim); if :: victim == NONE -> break :: else fi
+        fi
+    od;
+    if
+    :: b == NONE && batch && FAULT != WAIT_HELD_BACK -> unlock(); flush(); lock()
+    :: else
+    fi;
+    do
+    :: b != NONE -> break
+    :: else ->
+        take(b);
+        if
+        :: b == NONE ->
+            if :: FAULT != NOT_TOLD -> told = true :: else fi;
+            if
+            :: FAULT == SLEEP_WITH_MUTEX -> asleep[_pid] = true; !asleep[_pid]
+            :: else ->
+                atomic { unlock(); asleep[_pid] = true };
+                !asleep[_pid];
+                lock()
+            fi
         :: else
         fi
-    :: else
-    fi;
-    if :: b != NONE -> insert(b) :: else fi;
-    if
-    :: c != NONE -> if :: insert(c); c = NONE :: skip fi
-    :: else
-    fi;
-    unlock(mutex);
-    if :: c != NONE && FAULT != NOT_GIVEN_BACK -> put(c) :: else fi;
-    done++
-}
-
-/* The page cleaner: evicts up to two pages in a hold of mutex */
-proctype Cleaner() {
-    LOCALS;
-    lock_pool();
-    evict(b);
-    if :: b != NONE -> evict(b) :: else fi;
-    lock(free_mutex);
-    broadcast();        /* free_notify() */
-    if
-    :: FAULT == WRONG_ORDER -> unlock(mutex); lock_pool()
-    :: else
-    fi;
-    unlock(free_mutex);
-    unlock(mutex);
-    done++
-}
-
-/* The page cleaner: evicts a page when there is somebody who waits for a block */
-proctype Told() {
-    LOCALS;
-    do
-    :: !try_scan ->
-        lock_pool();
-        evict(b);
-        unlock(mutex)
-    :: done == 3 -> done++; break
     od
 }
 
-/* resize() to fewer blocks: shrink() up to twice, then withdraw_done or shrink_aborted() */
+/* buf_page_init_for_read(), after locking mutex, which it unlocks; b: the block of the page,
+or NONE if the page is there */
+inline init_for_read(b, p, batch) {
+    d_step { c = where[p] };
+    get_free_block(b, batch);
+    if
+    :: (FAULT != LOOK_FIRST && where[p] == NONE) || (FAULT == LOOK_FIRST && c == NONE) ->
+        insert(b, p)
+    :: else ->
+        if :: FAULT != BLOCK_KEPT -> put(b) :: else fi;
+        b = NONE
+    fi;
+    c = NONE;
+    unlock()
+}
+
+/* corrupted_evict() */
+inline corrupted_evict(b) {
+    flush();
+    lock();
+    d_step {
+        assert(st[b] == PAGE && latched[b] && where[id[b]] == b);
+        where[id[b]] = NONE; id[b] = NONE;
+        latched[b] = false
+    };
+    fix[b] == 0;
+    d_step { st[b] = MEM; owner[b] = _pid };
+    put(b);
+    unlock()
+}
+
+#define LOCALS byte b = NONE, c = NONE, victim = NONE, i, k
+
+/* A miss of one page, which is read by the thread itself */
+proctype Miss(byte p) {
+    LOCALS;
+    lock();
+    init_for_read(b, p, false);
+    if
+    :: b != NONE -> d_step { is_read[b] = true; latched[b] = false }
+    :: else
+    fi;
+    done++
+}
+
+/* Something that is no page */
+proctype Memory() {
+    LOCALS;
+    lock();
+    get_free_block(b, false);
+    unlock();
+    own(b);
+    lock();
+    put(b);
+    unlock();
+    done++
+}
+
+/* Wait for a page that was buffer-fixed. */
+inline use(b, p) {
+    !latched[b];
+    assert(id[b] != p || is_read[b])
+}
+
+/* Use a page, if it is in the buffer pool, and the other one with it. */
+proctype User(byte p) {
+    byte b = NONE, c = NONE, other = 1 - p;
+    atomic { if :: where[p] != NONE -> b = where[p]; fix[b]++ :: else fi };
+    if
+    :: b != NONE ->
+        use(b, p);
+        atomic {
+            if
+            :: where[other] != NONE && (id[b] == p || FAULT == CARELESS) ->
+                c = where[other]; fix[c]++
+            :: else
+            fi
+        };
+        if :: c != NONE -> use(c, other); fix[c]-- :: else fi;
+        fix[b]--
+    :: else
+    fi;
+    done++
+}
+
+/* Have a block while waiting for a page. */
+proctype Holder(byte p) {
+    LOCALS;
+    lock();
+    take(b);
+    unlock();
+    atomic { if :: where[p] != NONE -> c = where[p]; fix[c]++ :: else fi };
+    if :: c != NONE -> use(c, p); fix[c]-- :: else fi;
+    if :: b != NONE -> lock(); put(b); unlock() :: else fi;
+    done++
+}
+
+/* Submit the read of the page in block b, which may be impossible. */
+inline submit(b, batch) {
+    if
+    :: submitted[b] = (batch -> 1 : 2)
+    :: SCENARIO == READ_AHEAD -> corrupted_evict(b)
+    fi
+}
+
+/* A read-ahead of both pages */
+proctype ReadAhead(bool batch) {
+    LOCALS;
+    byte n, n_free, p, pages[PAGES], n_pages, pos;
+    bool ended;
+
+    /* init() */
+    lock();
+    /* buf_LRU_free_several() */
+    n = 0;
+    do
+    :: n < PAGES ->
+        d_step {
+            n_free = 0; i = 0;
+            do :: i < N -> if :: st[i] == FREE -> n_free++ :: else fi; i++ :: else -> break od;
+            i = 0
+        };
+        if
+        :: n_free < PAGES ->
+            evict(victim);
+            if :: victim == NONE -> break :: else fi
+        :: else -> break
+        fi;
+        n++
+    :: else -> break
+    od;
+    assert(mutex == _pid);
+    d_step {
+        n_free = 0; i = 0;
+        do :: i < N -> if :: st[i] == FREE -> n_free++ :: else fi; i++ :: else -> break od;
+        i = 0;
+        if :: shrinking && FAULT != SHRINK_IGNORED -> n_free = 0 :: else fi
+    };
+    p = 0;
+    do
+    :: p < PAGES && (p < n_free || FAULT == WAIT_PREPARED) ->
+        if
+        :: where[p] == NONE ->
+            if
+            :: FAULT == WAIT_PREPARED && n_pages == n_free -> get_free_block(b, false)
+            :: else -> take(b)
+            fi;
+            assert(b != NONE);
+            insert(b, p);
+            pages[n_pages] = b; n_pages++
+        :: else
+        fi;
+        p++
+    :: else -> break
+    od;
+    unlock();
+
+    do
+    :: pos < n_pages -> submit(pages[pos], batch); pos++
+    :: pos < n_pages -> ended = true; break     /* is_stopping() */
+    :: pos == n_pages -> break
+    od;
+
+    if
+    :: !ended ->
+        /* the pages for which there was no block */
+        do
+        :: p < PAGES ->
+            lock();
+            init_for_read(b, p, batch);
+            if :: b != NONE -> submitted[b] = (batch -> 1 : 2) :: else fi;
+            p++
+        :: else -> break
+        od
+    :: else
+    fi;
+
+    if :: batch -> flush() :: else fi;
+    do
+    :: pos < n_pages && FAULT != NOT_SUBMITTED -> submit(pages[pos], false); pos++
+    :: else -> break
+    od;
+    done++
+}
+
+/* The reads that were submitted complete. */
+proctype Io() {
+    byte i;
+    do
+    :: atomic { submitted[0] == 2 -> submitted[0] = 0; is_read[0] = true; latched[0] = false }
+#if N > 1
+    :: atomic { submitted[1] == 2 -> submitted[1] = 0; is_read[1] = true; latched[1] = false }
+    :: done == ends && submitted[0] != 2 && submitted[1] != 2 -> break
+#else
+    :: done == ends && submitted[0] != 2 -> break
+#endif
+    od
+}
+
+#if N > 1
+#define ANY_EVICTABLE (evictable(0) || evictable(1))
+#else
+#define ANY_EVICTABLE evictable(0)
+#endif
+
+/* The page cleaner goes on until it evicted something. */
+proctype Cleaner() {
+    LOCALS;
+    do
+    :: told && ANY_EVICTABLE ->
+        lock();
+        evict(b);
+        if :: b != NONE -> told = false; evict(b); d_step { broadcast() } :: else fi;
+        unlock()
+    :: done == ends -> break
+    od
+}
+
+/* resize() to fewer blocks: shrink() up to three times, then done or aborted */
 proctype Shrink() {
     LOCALS;
     byte rounds = 0;
-    lock_pool();
-    lock(free_mutex);
+    lock();
     to_withdraw = N - FIRST;
     shrinking = true;
-    unlock(free_mutex);
+    unlock();
+    lock();
     do
     :: to_withdraw == 0 -> shrunk = true; break
-    :: to_withdraw != 0 && rounds == 2 -> break
-    :: to_withdraw != 0 && rounds < 2 ->
+    :: to_withdraw != 0 && rounds == 3 -> break
+    :: to_withdraw != 0 && rounds < 3 ->
         rounds++;
-        lock(free_mutex);
-        d_step {
-            i = FIRST;
-            do
-            :: i < N && st[i] == FREE -> st[i] = WITHDRAWN; to_withdraw--; i++
-            :: i < N && st[i] != FREE -> i++
-            :: else -> break
-            od;
-            i = 0
-        };
-        unlock(free_mutex);
         if
-        :: to_withdraw == 0 -> skip
-        :: else ->
-            allocate(b);                /* the spare block */
-            if
-            :: b != NONE && st[FIRST] == LRU ->
-                /* b takes over the page of FIRST */
-                insert(b);
-                b = NONE;
-                lock(free_mutex);
-                d_step { st[FIRST] = WITHDRAWN; to_withdraw-- };
-                unlock(free_mutex)
-            :: else
-            fi;
-            if
-            :: b != NONE ->
-                if
-                :: FAULT == SPARE_LOST && to_withdraw == 0 -> skip
-                :: else -> put(b)
-                fi;
-                b = NONE
-            :: else
-            fi;
-            /* wait for the page cleaner */
-            unlock(mutex);
-            lock_pool()
-        fi
+        :: st[FIRST] == FREE -> d_step { st[FIRST] = WITHDRAWN; to_withdraw-- }
+        :: else -> evict(victim)
+        fi;
+        unlock();
+        lock()
     od;
-    lock(free_mutex);
-    assert(!shrunk || to_withdraw == 0);
-    to_withdraw = 0;
-    shrinking = false;
+    assert(mutex == _pid);
     d_step {
-        i = FIRST;
-        do
-        :: i < N ->
-            assert(!shrunk || st[i] == WITHDRAWN);
-            if
-            :: !shrunk && st[i] == WITHDRAWN -> st[i] = FREE
-            :: else
-            fi;
-            i++
-        :: else -> break
-        od;
-        i = 0
+        assert(!shrunk || (to_withdraw == 0 && st[FIRST] == WITHDRAWN));
+        to_withdraw = 0;
+        shrinking = false;
+        if :: !shrunk && st[FIRST] == WITHDRAWN -> st[FIRST] = FREE; broadcast() :: else fi
     };
-    broadcast();
-    unlock(free_mutex);
-    unlock(mutex);
+    unlock();
     done++
 }
 
@@ -418,25 +467,31 @@ init {
     byte i = 0;
     atomic {
         do :: i < N -> st[i] = FREE; i++ :: else -> break od;
-#if SCENARIO == WAIT
-        run Memory(); run Memory(); run Memory();
-#elif SCENARIO == WAKE
-        run Miss(); run Memory(); run Memory(); run Told();
-#elif SCENARIO == RESIZE
-        run Miss(); run Memory(); run Shrink();
+        ends = 3;
+#if SCENARIO == MISS
+        ends = 4;
+        run Miss(0); run Miss(0); run Memory(); run Memory();
+#elif SCENARIO == WAIT
+        run Miss(0); run Memory(); run Memory();
 #elif SCENARIO == READ_AHEAD
-        run ReadAhead(); run Cleaner(); run Shrink();
+        ends = 4;
+        run ReadAhead(false); run User(0); run User(1); run Miss(1);
+#elif SCENARIO == BATCH
+        ends = 2;
+        run ReadAhead(true); run Holder(0);
 #else
-        run Miss(); run ReadAhead(); run Cleaner();
+        run ReadAhead(false); run Miss(0); run Shrink();
 #endif
+        run Io(); run Cleaner();
     };
-    done == ENDED;
-    assert(to_withdraw == 0);
+    done == ends && _nr_pr == 1;
     i = 0;
+    assert(mutex == 0 && to_withdraw == 0);
     do
     :: i < N ->
-        assert(owner[i] == 0);
-        assert(st[i] != MEM);
+        assert(owner[i] == 0 && st[i] != MEM);
+        assert(st[i] != PAGE || (where[id[i]] == i && is_read[i] && !latched[i]));
+        assert(fix[i] == 0);
         assert((st[i] == WITHDRAWN) == (shrunk && i >= FIRST));
         i++
     :: else -> break
