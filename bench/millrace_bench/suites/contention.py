@@ -15,21 +15,10 @@ POOL = 64    # MiB, a quarter of the data
 # picoseconds: a hundred times an acquisition without waiting, and less than to sleep and wake up
 WAITED = 5_000_000
 # the latches that a page takes on its way into the pool, and their names in the figures
-OF_A_PAGE = {'buf_pool_mutex': 'buf_pool', 'buf_pool_free_mutex': 'buf_pool_free',
-             'fil_system_mutex': 'fil_system'}
+OF_A_PAGE = {'buf_pool_mutex': 'buf_pool', 'fil_system_mutex': 'fil_system'}
 # a sum over the rows of a table in the order of the primary key, from any row to the last one
 SCAN = {'skip_trx': 'on', 'point_selects': 0, 'simple_ranges': 0, 'sum_ranges': 1,
         'order_ranges': 0, 'distinct_ranges': 0}
-# Acquisitions of buf_pool.mutex by clients right after another of the same: a client that moves
-# a page of the pool to the start of the LRU list.  A miss takes free_mutex first, and may wake up
-# the page cleaner in between.  The clients are gone when this is asked: they have no NAME.
-HITS = """
-    SELECT SUM(own = 'buf_pool_mutex' AND before_it = 'buf_pool_mutex' AND NAME IS NULL),
-           SUM(own = 'buf_pool_mutex'), SUM(own = 'buf_pool_free_mutex')
-    FROM (SELECT THREAD_ID, SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS own,
-                 LAG(SUBSTRING_INDEX(EVENT_NAME, '/', -1))
-                     OVER (PARTITION BY THREAD_ID ORDER BY EVENT_ID) AS before_it
-          FROM events_waits_history_long) AS history LEFT JOIN threads USING (THREAD_ID)"""
 
 
 @dataclass(frozen=True)
@@ -37,16 +26,6 @@ class Snapshot:
     """The counters of a server: {mutex: (acquisitions, picoseconds)} and its status."""
     mutexes: dict
     status: dict
-
-
-@dataclass(frozen=True)
-class History:
-    """The last acquisitions of a server.
-
-    `waits` has the share of those that waited, by mutex; `hits` the share of those of
-    buf_pool.mutex that were of a page in the pool, None in a build that does not tell them."""
-    waits: dict
-    hits: float
 
 
 def _rows(server, statement):
@@ -63,18 +42,15 @@ def snapshot(server):
                      for name, count, picoseconds in rows}, server.status())
 
 
-def history(server):
-    """The History of a running server."""
-    waits = _rows(server, f'SELECT EVENT_NAME, AVG(TIMER_WAIT > {WAITED})'
-                  ' FROM events_waits_history_long GROUP BY EVENT_NAME')
-    ((hits, taken, misses),) = _rows(server, HITS)
-    known = misses and float(misses) and float(taken)
-    return History({name.rpartition('/')[2]: float(share) for name, share in waits},
-                   float(hits) / float(taken) if known else None)
+def waits(server):
+    """The share of the last acquisitions of a running server that waited, by mutex."""
+    return {name.rpartition('/')[2]: float(share) for name, share in _rows(
+        server, f'SELECT EVENT_NAME, AVG(TIMER_WAIT > {WAITED})'
+        ' FROM events_waits_history_long GROUP BY EVENT_NAME')}
 
 
-def accounting(before, after, last, transactions):
-    """The figures between two Snapshots, with the History at the end."""
+def accounting(before, after, waited_share, transactions):
+    """The figures between two Snapshots, with the waits() at the end."""
     pages, ahead = (after.status[name] - before.status[name]
                     for name in ('innodb_pages_read', 'innodb_buffer_pool_read_ahead'))
     divisor = max(1, pages)
@@ -90,11 +66,7 @@ def accounting(before, after, last, transactions):
         if short := OF_A_PAGE.get(name):
             figures[f'{short}_acquisitions_per_page'] = count / divisor
             figures[f'{short}_us_per_page'] = waited / 1e6 / divisor
-            figures[f'{short}_waits_per_page'] = last.waits.get(name, 0) * count / divisor
-    if last.hits is not None:
-        # Innodb_buffer_pool_pages_made_young has only those from the old end of the list
-        figures['buf_pool_hits_per_page'] = \
-            last.hits * figures['buf_pool_acquisitions_per_page']
+            figures[f'{short}_waits_per_page'] = waited_share.get(name, 0) * count / divisor
     done = max(1, transactions)
     figures['acquisitions_per_transaction'] = acquisitions / done
     figures['mutex_us_per_transaction'] = picoseconds / 1e6 / done
@@ -123,7 +95,7 @@ class Crowd(Case):
         result, timeline = context.load(server, self.script, **self.load)
         after = snapshot(server)
         return measured(result, timeline,
-                        **accounting(before, after, history(server), result.transactions))
+                        **accounting(before, after, waits(server), result.transactions))
 
 
 class Contention(Suite):
