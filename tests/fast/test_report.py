@@ -354,17 +354,41 @@ def header(name, *suites):
     return types.SimpleNamespace(name=name, suites=list(suites))
 
 
+def rows_of_a_patch(trees, *about):
+    """The cells of the table of a patch's page, without the head."""
+    text = evidence.measured(trees, header(*about))
+    return [[cell.strip() for cell in line.split('|')[1:-1]] for line in text.splitlines()[4:]]
+
+
 def test_the_table_of_a_patch(few):
-    rows = [[cell.strip() for cell in row.split('|')[1:-1]]
-            for row in evidence.measured(['10.11'], header('google-io', 'oltp')).splitlines()[2:]]
-    builds = [row[2] for row in rows]
     # the patch alone beside vanilla though that is not the base, the series beside the series
     # without it, and the suites of its header
-    assert builds == ['plain:only:google-io / vanilla'] * 2 \
-        + ['millrace / without:google-io'] * 2 + ['millrace / vanilla'] * 2
-    other = evidence.measured(['10.11'], header('read-ahead', 'oltp'))
-    assert other.count('millrace / vanilla') == 2 and 'google-io' not in other
+    assert [row[1] for row in rows_of_a_patch(['10.11'], 'google-io', 'oltp')] \
+        == ['plain:only:google-io / vanilla'] * 2 + ['millrace / without:google-io'] * 2 \
+        + ['millrace / vanilla'] * 2
+    assert [row[1] for row in rows_of_a_patch(['10.11'], 'read-ahead', 'oltp')] \
+        == ['millrace / vanilla'] * 2
     assert evidence.measured(['11.8'], header('google-io', 'oltp')).startswith('Not measured')
+
+
+def test_the_table_of_a_patch_has_no_series_without_it(few):
+    sample.change(few / '10.11-oltp', lambda data: data['builds'][1].update(patches=['google-io']))
+    assert rows_of_a_patch(['10.11'], 'read-ahead', 'oltp') == []
+
+
+def test_the_table_of_a_patch_has_a_column_a_tree(few):
+    alone = rows_of_a_patch(['10.11', '11.8'], 'read-ahead', 'oltp')
+    assert [row[4] for row in alone] == ['not measured'] * 2
+    for name in ('11.8-oltp', '11.8-oltp+again'):
+        sample.write(few / name, builds=('vanilla', 'millrace'), seconds=1)
+        sample.change(few / name, lambda data: data.update(tree='11.8'))
+    rows = rows_of_a_patch(['10.11', '11.8'], 'read-ahead', 'oltp')
+    # a row for each case, and one more for each that 11.8 has twice
+    assert [row[:4] for row in rows[:2]] == [row[:4] for row in alone]
+    assert '[2026-11-21](../../test-results/sets/11.8-oltp/)' in rows[0][4]
+    assert re.match(r'(better|\*\*worse\*\*|no difference shown): \S+ \(\S+ – \S+\); ', rows[0][4])
+    assert [row[3] for row in rows[2:]] == ['not measured'] * 2
+    assert all('11.8-oltp+again' in row[4] for row in rows[2:])
 
 
 def test_the_tables_of_the_profile(few):

@@ -31,7 +31,7 @@ class Sample:
             'builds': [{'name': build, 'version': '10.11.18-MariaDB-log',
                         'comment': f'Invented <{build}> & sons',
                         'patches': [] if build in ('vanilla', 'debian')
-                        else ['show-patches', 'read-ahead'],
+                        else ['show-patches', 'read-ahead', 'google-io'],
                         'sha256': 'ab' * 32} for build in builds],
             'server': {'innodb_buffer_pool_size': '1G', 'innodb_flush_method': 'O_DIRECT',
                        'skip_log_bin': None},

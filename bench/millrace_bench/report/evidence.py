@@ -3,6 +3,7 @@
 scripts/tables calls measured() and profile(), and puts their texts into the pages.  overview.py
 makes the pages of test-results/.
 """
+import itertools
 import re
 
 from millrace import TOP
@@ -13,6 +14,7 @@ from millrace_bench.report.sets import comparison, kept
 
 SERIES = ('millrace', 'plain:millrace')    # builds with all patches
 TRAINED, UNSEEN = ('oltp', 'tpcc'), ('unseen',)    # suites that show what a profile gains, costs
+LEGEND = 'Below a tree: the ratio with its interval; ratios of other figures that differ; the set.'
 
 
 def ratio(compared):
@@ -28,8 +30,8 @@ def verdict(case, compared):
 
 def others(case, build):
     """The compared figures of a case, besides its measure, that show a difference: 'p99 ms
-    1.12; read bytes 0.84'."""
-    return '; '.join(f'{one["measure"].replace("_", " ")} {text_of.ratio(one["ratio"])}'
+    1.12, read bytes 0.84'."""
+    return ', '.join(f'{one["measure"].replace("_", " ")} {text_of.ratio(one["ratio"])}'
                      for one in case['comparisons'] if one['build'] == build
                      and one['measure'] != case['measure'] and not one['includes_one'])
 
@@ -68,15 +70,18 @@ def builds_about(result, patch):
     return builds
 
 
-def _rows(result, builds):
-    """Rows for the page of a patch."""
-    data = result.data
+def _add(rows, result, builds):
+    """Adds a set to the rows of a patch's page: {case, builds, volume, how many a tree has of
+    these: {tree: what it shows}}."""
+    tree = result.data['tree']
     for case, compared in beside_vanilla(result, builds):
+        key = (f'{result.data["suite"]}: {case["title"]}, {text_of.measure(case["measure"])}',
+               f'{compared["build"]} / {compared["base"]}', text_of.volume(result.data))
+        number = next(n for n in itertools.count() if tree not in rows.get((*key, n), ()))
         figures = others(case, compared['build'])
-        what = f'{data["suite"]}: {case["title"]}, {text_of.measure(case["measure"])}'
-        yield [data['tree'], what, f'{compared["build"]} / {compared["base"]}', ratio(compared),
-               verdict(case, compared), figures or 'none', text_of.volume(data),
-               f'[{data["date"][:10]}](../../test-results/sets/{result.name}/)']
+        rows.setdefault((*key, number), {})[tree] = '; '.join([
+            f'{verdict(case, compared)}: {ratio(compared)}', *([figures] if figures else []),
+            f'[{result.data["date"][:10]}](../../test-results/sets/{result.name}/)'])
 
 
 def _about(result):
@@ -85,24 +90,26 @@ def _about(result):
 
 
 def measured(tree_names, header):
-    """The table of a patch's page, for these trees: sets with the patch alone or left out, then
-    the series' sets of the suites that its header names, with the profile where there are such.
-    """
+    """The table of a patch's page, with a column for each of these trees: sets with the patch
+    alone or left out, then the series' sets of the suites that its header names, if the patch was
+    in the series, with the profile where there are such."""
     results = [result for result in kept() if result.data['tree'] in tree_names]
-    rows = []
+    rows = {}
     for result in results:
         if builds := builds_about(result, header.name):
-            rows += _rows(result, builds)
+            _add(rows, result, builds)
     for result in results:
-        builds = [build for build in result.builds[1:] if build in SERIES]
+        builds = [build['name'] for build in result.data['builds'][1:]
+                  if build['name'] in SERIES and header.name in build['patches']]
         better = (other.usual and _about(other) == _about(result) for other in results)
         if builds and result.data['suite'] in header.suites and 'vanilla' in result.builds \
                 and (result.usual or not any(better)):
-            rows += _rows(result, builds)
+            _add(rows, result, builds)
     if not rows:
         return 'Not measured.' if header.suites else 'Not measured: see `Bench:` in its header.'
-    return table(['tree', 'case', 'builds', 'ratio:', 'shows',
-                  'other figures that differ, ratios', 'volume', 'set'], rows)
+    return f'{LEGEND}\n\n' + table(['case', 'builds', 'volume', *tree_names], [
+        [*key[:-1], *(cells.get(tree, 'not measured') for tree in tree_names)]
+        for key, cells in rows.items()])
 
 
 def profile():
