@@ -1,9 +1,9 @@
 """The lint of the checkout: whatever can be told without building anything.
 
-Shell by shellcheck, Python by flake8, the length of lines, the patches' own lint for all
-trees, whether patches/differences and the tables are up to date, and whether the security fixes
-of each pinned release are known.  Prints a line for
-each fault, FILE:LINE: WHAT; mend: HOW, and exits 1 where there is any.
+Shell by shellcheck, Python by flake8, the length of lines and of pages, the patches' own lint for
+all trees, whether patches/differences and the tables are up to date, and whether the security
+fixes of each pinned release are known.  Prints a line for each fault, FILE:LINE: WHAT; mend: HOW,
+and exits 1 where there is any.
 """
 import re
 import shutil
@@ -18,6 +18,10 @@ from millrace.prove import lint
 from millrace.upstream import pins, security
 
 LONGEST = 99
+# lines of a page, by where it is, and words of all pages together
+LINES = {'docs/patches/': 120, 'docs/': 150, 'README.md': 150}
+WORDS = 14_000
+BLOCK = re.compile(r'<!-- ([\w-]+) -->\n.*?<!-- /\1 -->', re.DOTALL)   # generated
 # records, data and texts of others, whose lines are theirs
 RECORDS = ('patches/', 'test-results/')
 OF_OTHERS = (*RECORDS, 'LICENSE', 'debian/copyright', 'trees/', 'tests/fast/data/',
@@ -103,6 +107,28 @@ def check_lengths(paths):
     return faults
 
 
+def words(text):
+    """How many words a page has, without generated blocks and tables."""
+    return sum(len(line.split()) for line in BLOCK.sub('', text).splitlines()
+               if not line.startswith('|'))
+
+
+def check_pages(paths):
+    """The Faults of pages with too many lines, and of too many words in all of them."""
+    faults, total = [], 0
+    for path in paths:
+        most = next((LINES[place] for place in LINES if str(path).startswith(place)), None)
+        if most and path.suffix == '.md':
+            text = (TOP / path).read_text(encoding='utf-8', errors='replace')
+            total += words(text)
+            if (lines := len(text.splitlines())) > most:
+                faults.append(Fault(f'{lines} lines', f'at most {most}', most + 1, str(path)))
+    if total > WORDS:
+        faults.append(Fault(f'{total} words in the pages', f'at most {WORDS}, README.md included, '
+                            'tables and generated blocks apart', file='docs/'))
+    return faults
+
+
 def check_patches():
     """The Faults of the series, of all patches, and of the generated tables and differences."""
     faults = list(dict.fromkeys(fault for tree in pins.trees() for fault in lint.check_tree(tree)))
@@ -123,7 +149,7 @@ def main(argv):
     """Prints all faults."""
     parser('scripts/lint', __doc__).parse_args(argv)
     paths = files()
-    faults = [*check_code(paths), *check_lengths(paths), *check_patches(),
+    faults = [*check_code(paths), *check_lengths(paths), *check_pages(paths), *check_patches(),
               *check_security()]
     for fault in faults:
         print(fault)

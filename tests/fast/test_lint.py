@@ -152,6 +152,9 @@ FAULTS = [      # in one run of the lint, which takes seconds
     ('scripts/another', '#!/usr/bin/python3\nimport os\n', 'scripts/another:2: F401'),
     ('scripts/millrace/new.py', 'print(undefined)\n', 'scripts/millrace/new.py:1: F821'),
     ('docs/long.md', 'x\n' + 'word ' * 20 + '\n', 'docs/long.md:2: 100 characters'),
+    ('docs/patches/tall.md', 'x\n' * 121, 'docs/patches/tall.md:121: 121 lines'),
+    ('docs/tall.md', 'x\n' * 151, 'docs/tall.md:151: 151 lines'),
+    ('docs/wide.md', f'{"x " * 49}\n' * 150, 'docs/:1: '),
     (f'patches/{TREE}/stray.patch', 'x\n', f'patches/{TREE}/stray.patch:1: is in no series'),
 ]
 LET_BE = f'| {"cell " * 30}|\nhttps://example.org/{"x" * 100}\n'
@@ -161,7 +164,7 @@ def test_the_lint_names_file_and_line(linted, checkout):
     before = linted()
     for name, content, _ in FAULTS:
         checkout.write(name, content)
-    checkout.write('docs/tables.md', LET_BE)
+    checkout.write('docs/tables.md', LET_BE * 75)
     new = set(linted()) - set(before)
     for _, _, fault in FAULTS:
         assert any(line.startswith(fault) and '; mend: ' in line for line in new), (fault, new)
@@ -176,6 +179,16 @@ def test_the_lint_names_differences_that_are_not_up_to_date(linted, checkout):
             and 'compare-trees --write' in line]
     assert checkout.run('scripts/compare-trees', '--write')[0] == 0
     assert not [line for line in linted() if line.startswith('patches/differences/')]
+
+
+@pytest.mark.parametrize('text, words', [
+    ('# One two\n\nthree *four*\n    five\n', 6),
+    ('one\n<!-- new -->\ntwo\n\n| x |\n<!-- /new -->\nthree\n', 2),
+    ('one\n<!-- none -->\ntwo\n', 5),
+    ('one\n| two | three |\n| --- | --- |\nfour\n', 2),
+])
+def test_words_of_a_page(text, words):
+    assert house.words(text) == words
 
 
 def test_a_file_of_records_is_not_ours_to_shorten():
