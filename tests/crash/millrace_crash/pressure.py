@@ -6,6 +6,7 @@ the same time:
 - clients that know exactly what they have committed;
 - a mixed load of DDL, which changes the buffer pool's size as well;
 - transactions that stay open while they read everything;
+- ranges of indexes whose pages are not in order, while others change and rebuild the tables;
 - dumps and loads of the list of the pool's pages.
 
 A check fails if the server ends; if no client commits for --still seconds; if the server does
@@ -32,7 +33,8 @@ from millrace.command import number, run_command
 from millrace.errors import Failure
 from millrace_crash.datadir import SCHEMA, DataDir, check_tables, formats
 from millrace_crash.ledger import Ledger, run_threads
-from millrace_crash.mixed import MixedLoad
+from millrace_crash.mixed import SCHEMA as MIXED
+from millrace_crash.mixed import TABLES, MixedLoad, try_query
 from millrace_crash.tool import add_build, failure_at, parse, place_of, tool_parser
 
 PAGE_SIZE = 16384
@@ -44,6 +46,9 @@ OPTIONS = {'innodb_buffer_pool_size': '8M', 'loose_innodb_buffer_pool_size_max':
            'innodb_purge_threads': '4', 'innodb_undo_tablespaces': '3'}
 POOLS = (8, 12, 24, 64)     # MiB
 READERS, PAUSE = 4, 3       # transactions that stay open, seconds between two of their readings
+RANGES = ('FORCE INDEX (PRIMARY) ORDER BY a', 'FORCE INDEX (PRIMARY) ORDER BY a DESC',
+          'FORCE INDEX (b) WHERE b BETWEEN 200 AND 400 ORDER BY b',
+          'FORCE INDEX (b) WHERE b BETWEEN 200 AND 400 ORDER BY b DESC')
 # a server prints this when it starts, if DISCARD or IMPORT TABLESPACE was the last statement that
 # changed a table
 DISCARDED = re.compile(r'Ignoring tablespace for (\S+) because the DISCARD flag is set')
@@ -94,6 +99,16 @@ def read_everything(connect, tables):
             connection.query('COMMIT')
 
 
+def read_ranges(connect):
+    """Reads rows of the mixed load's tables in the order of an index, in both directions."""
+    with connect() as connection:
+        for count in range(1_000_000):
+            table = f'{MIXED}.t{count % TABLES}'
+            for order in RANGES:
+                try_query(connection, f'SELECT SUM(l) FROM (SELECT LENGTH(c) l FROM {table} '
+                                      f'{order} LIMIT 100000) x')
+
+
 def dump_and_load(connect):
     """Writes the list of the pages in the pool, and reads them again, or some of them."""
     with connect() as connection:
@@ -128,6 +143,7 @@ class Pressure:
             return server.connect(SCHEMA)
         jobs = [lambda: read_everything(connect, self.tables)] * READERS
         jobs.append(lambda: dump_and_load(connect))
+        jobs.append(lambda: read_ranges(connect))
         joins = [self.ledger.start(connect), self.load.start(server), run_threads(jobs)]
         try:
             self._watch(server)
