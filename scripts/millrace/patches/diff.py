@@ -2,6 +2,7 @@
 
 Everything that reads a diff does it by scan(): one grammar of hunks, here.
 """
+import functools
 import re
 from dataclasses import dataclass
 
@@ -89,6 +90,7 @@ def path_of(line):
     return None if name == '/dev/null' else name.partition('/')[2]
 
 
+@functools.cache    # the lint, the tables and the record want the same patches
 def parse(text):
     """The FileDiffs of a patch or of a plain diff, in its order."""
     files, before, hunks = [], '', None
@@ -103,9 +105,9 @@ def parse(text):
         elif kind != 'short':
             hunks = None
         before = line if kind == 'path' else ''
-    return [FileDiff(old, new, tuple(Hunk(int(head[1]), int(head[3]), head[5], tuple(lines))
-                                     for head, lines in hunks))
-            for old, new, hunks in files]
+    return tuple(FileDiff(old, new, tuple(Hunk(int(head[1]), int(head[3]), head[5], tuple(lines))
+                                          for head, lines in hunks))
+                 for old, new, hunks in files)
 
 
 def parts(text):

@@ -48,21 +48,23 @@ def keys(tree, sha256):
     patches = {name: read(series.patch_file(tree, name)) for name in needs}
     changes = {name: patch.change for name, patch in patches.items()}
     sources = {name: compiled(patch.file) for name, patch in patches.items()}
-    about = {}
+    # of the whole series, so the same for each patch
+    whole = {'series': list(changes.items()), 'sources': list(sources.items()),
+             'files': [(name, patch.sha256) for name, patch in patches.items()]}
+    whole = {subject: digest(sha256, about)[:16] for subject, about in whole.items()}
+    made = {}
     for name, patch in patches.items():
         chain = series.closure([name], needs)
         on = [(needed, changes[needed]) for needed in chain]
         tested = [on, read_header(patch.file).fields.get('Test')]
-        about[name] = {'patch': on,
-                       'source': [(needed, sources[needed]) for needed in chain],
-                       'tests': tested,
-                       'mutations': [tested, [file.read_text(encoding='utf-8')
-                                              for file in mutations.files(tree, name)]],
-                       'series': list(changes.items()),
-                       'sources': list(sources.items()),
-                       'files': [(other, each.sha256) for other, each in patches.items()]}
-    return {name: {proof: digest(sha256, about[name][subject])[:16]
-                   for proof, subject in PROOFS.items()} for name in needs}
+        own = {'patch': on,
+               'source': [(needed, sources[needed]) for needed in chain],
+               'tests': tested,
+               'mutations': [tested, [file.read_text(encoding='utf-8')
+                                      for file in mutations.files(tree, name)]]}
+        made[name] = {proof: whole.get(subject) or digest(sha256, own[subject])[:16]
+                      for proof, subject in PROOFS.items()}
+    return made
 
 
 def load(tree):
