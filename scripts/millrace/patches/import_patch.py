@@ -35,28 +35,30 @@ def read(file):
     return foreign
 
 
-def around(tree, name):
-    """The patches of a tree that stand before this name in the series, and those after it:
-    {name: text} each."""
+def around(tree, name, paths):
+    """What the patches of a tree that stand before this name in the series do to these paths,
+    and what those after it do: {name: diff, '' for nothing} each."""
     names = [*series.names(), name]
     place = names.index(name)
-    return [{other: diff.read(series.patch_file(tree, other)) for other in part
-             if series.patch_file(tree, other).exists()}
+    return [{other: ''.join(text for path, text in diff.parts(diff.read(patch)).items()
+                            if path in paths)
+             for other in part if (patch := series.patch_file(tree, other)).exists()}
             for part in (names[:place], names[place + 1:-1])]
 
 
 class Place:
-    """The files that a patch and its neighbours are about, in a git repository."""
+    """The files that a patch is about, in a git repository."""
 
-    def __init__(self, directory, release, texts):
-        self.release = release
+    def __init__(self, directory, release, paths):
         source = Path(directory, 'source')
-        tarballs.extract(release, set().union(*map(diff.paths, texts)), source)
+        tarballs.extract(release, paths, source)
         self.repository = Repository(Path(directory, 'git'))
         self.vanilla = self.repository.tree(source)
 
     def apply(self, tree, text, what, *mend):
         """The git tree with a patch applied.  Raises Failure(what, git's message, mend)."""
+        if not text:
+            return tree
         made, message = self.repository.apply(tree, diff.encode(text))
         if made is None:
             raise Failure(what, *message.strip().splitlines()[:8], *mend)
@@ -64,9 +66,11 @@ class Place:
 
     def lost(self, made, written):
         """The paths whose content our form of a patch loses, and those whose mode it loses."""
+        if made == written:
+            return [], []
         changed = self.repository.changed(made, written)
-        content = [path for path in changed if self.repository.read(made, path)
-                   != self.repository.read(written, path)]
+        ours, theirs = (self.repository.read(tree, changed) for tree in (written, made))
+        content = [path for path in changed if ours[path] != theirs[path]]
         return content, [path for path in changed if path not in content]
 
 
@@ -74,9 +78,10 @@ def written(file, tree, name, body):
     """The diff of the patch in our form.  Raises Failure where it, or a patch after it, does
     not apply, or where our form loses something of it."""
     release = pins.read(tree)['VERSION']
-    before, after = around(tree, name)
+    paths = diff.paths(body)
+    before, after = around(tree, name, paths)
     with tempfile.TemporaryDirectory(prefix='millrace-') as directory:
-        place = Place(directory, release, [body, *before.values(), *after.values()])
+        place = Place(directory, release, paths)
         base = place.vanilla
         for other, text in before.items():
             base = place.apply(base, text, f"patch '{other}' of the series does not apply to "

@@ -1,4 +1,5 @@
 """A throw-away git repository, in which a series is applied and merged without a work tree."""
+import io
 import re
 import subprocess
 from dataclasses import dataclass
@@ -101,16 +102,22 @@ class Repository:
         names = self._ask('diff-tree', '-r', '--no-renames', '--name-only', '-z', old, new)
         return sorted(set(names.split('\0')) - {''})
 
-    def read(self, tree, path):
-        """A file of a git tree as bytes; None where it has none of this name."""
-        done = self._git('cat-file', 'blob', f'{tree}:{path}', check=False)
-        return done.stdout if done.returncode == 0 else None
+    def read(self, tree, paths):
+        """{path: bytes} of these files of a git tree; None for a path at which it has none."""
+        asked = ''.join(f'{tree}:{path}\n' for path in paths)
+        told = io.BytesIO(self._git('cat-file', '--batch', data=diff.encode(asked)).stdout)
+        found = {}
+        for path in paths:
+            # id, kind and size, or what was asked and the word missing
+            *_, kind, size = told.readline().split()
+            content = None if size == b'missing' else told.read(int(size) + 1)[:-1]
+            found[path] = content if kind == b'blob' else None
+        return found
 
     def write(self, tree, paths, directory):
         """Writes these files of a git tree under a directory; removes those that it has not."""
-        for path in paths:
+        for path, text in self.read(tree, paths).items():
             target = directory / path
-            text = self.read(tree, path)
             target.unlink(missing_ok=True)
             if text is not None:
                 target.parent.mkdir(parents=True, exist_ok=True)

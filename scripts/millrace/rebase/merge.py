@@ -35,6 +35,7 @@ class Bases:
         self.repository = Repository(place / 'git')
         self.old = self.repository.tree(place / 'old')
         self.new = self.repository.tree(place / 'new')
+        self.changed = set(self.repository.changed(self.old, self.new))
 
 
 def carry(bases, series, release, carried, by_hand):
@@ -96,8 +97,9 @@ def carry_one(repository, trees, name, text, release):
         result.deletes = tuple(path for path in merge.conflicts if path in gone)
         result.notes += [message for message in merge.messages
                          if not message.startswith('Merge conflict in ')]
-        result.regions = [region for path in merge.conflicts
-                          for region in regions(path, repository.read(merge.tree, path))]
+        result.regions = [region for path, text in repository.read(merge.tree,
+                                                                   merge.conflicts).items()
+                          for region in regions(path, text)]
     elif merge.tree != new:
         result.text = quilt.text(diff.split(text)[0], repository, new, merge.tree)
     return result
@@ -133,7 +135,8 @@ def judge(result, text, bases, step):
             merged = result.hunks['merged'] or result.hunks['gone']
             result.state = 'unchanged' if result.text == text else 'merged' if merged else 'moved'
     for entry in diff.parse(text):
-        if entry.old and entry.old.endswith(tuple(f'.{ending}' for ending in ENDINGS)):
+        if entry.old in bases.changed \
+                and entry.old.endswith(tuple(f'.{ending}' for ending in ENDINGS)):
             both = (bases.repository.functions(bases.old, bases.new, entry.old)
                     & bases.repository.functions(*step, entry.old))
             result.notes += [f'context changed: {entry.old}: upstream changed too: `{function}`'
@@ -157,8 +160,8 @@ def check_applies(bases, results):
             if message is not None:
                 raise Failure(f"the carried patch '{result.name}' does not apply with fuzz 0",
                               message)
-        wrong = [path for path in paths
-                 if bases.repository.read(carried[-1].merged, path) != content(Path(place, path))]
+        merged = bases.repository.read(carried[-1].merged, paths) if carried else {}
+        wrong = [path for path in merged if merged[path] != content(Path(place, path))]
     if wrong:
         raise Failure('the carried series does not make the files that were merged',
                       *sorted(wrong))
