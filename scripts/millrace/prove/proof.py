@@ -200,7 +200,7 @@ def check_refresh(prepared, applied, report):
     names = list(prepared.needs)
     if applied.state(tuple(names)) is None:
         return
-    differing = refresh.refreshed(prepared.facts, prepared.patches, prepared.vanilla)
+    differing = refresh.refreshed(prepared.facts, prepared.patches, applied)
     wrong = [name for name in names if differing[name]]
     for name in wrong:
         prefix = tuple(names[:names.index(name) + 1])

@@ -10,13 +10,21 @@ from millrace.prove.apply import lay
 from millrace.prove.facts import digest
 
 
-def refreshed(facts, patches, state):
+def refreshed(facts, patches, applied):
     """Refreshes each patch of the series in its place: {name: the lines that differ}.
 
-    `patches` is {name: Patch}, all of which apply to `state`, the vanilla one.
-    """
-    key = digest('refresh', REFRESH_TOP.read_text(encoding='utf-8'), state,
-                 [patch.sha256 for patch in patches.values()])
+    `patches` is {name: Patch}, all of which apply, as `applied` has it."""
+    differing, before = {}, ()
+    for name, patch in patches.items():
+        state = applied.state(before)
+        differing[name] = refreshed_one(facts, patch, {path: state[path] for path in patch.paths})
+        before = (*before, name)
+    return differing
+
+
+def refreshed_one(facts, patch, state):
+    """Refreshes a patch on the state of its files before it: the lines that differ."""
+    key = digest('refresh', REFRESH_TOP.read_text(encoding='utf-8'), state, patch.sha256)
     fact = facts.get(key)
     if fact is not None:
         return fact
@@ -25,20 +33,14 @@ def refreshed(facts, patches, state):
         source.mkdir()
         lay(facts, state, source)
         copies.mkdir()
-        for patch in patches.values():
-            shutil.copy(patch.file, copies)
-        (copies / 'series').write_text(''.join(f'{name}.patch\n' for name in patches))
+        after = Path(shutil.copy(patch.file, copies))
+        (copies / 'series').write_text(f'{after.name}\n')
         names = {'QUILT_PATCHES': copies, 'QUILT_SERIES': copies / 'series'}
-        differing = {}
-        if patches:
-            quilt(source, 'push', '-a', '--fuzz=0', **names)
-        for name, patch in reversed(patches.items()):
-            refresh_top(source, **names)
-            after = copies / f'{name}.patch'
-            differing[name] = []
-            if hashlib.sha256(after.read_bytes()).hexdigest() != patch.sha256:
-                done = subprocess.run(['diff', '-U0', patch.file.resolve(), after], text=True,
-                                      errors='replace', capture_output=True, check=False)
-                differing[name] = done.stdout.splitlines()[2:12]
-            quilt(source, 'pop', **names)
+        quilt(source, 'push', '--fuzz=0', **names)
+        refresh_top(source, **names)
+        differing = []
+        if hashlib.sha256(after.read_bytes()).hexdigest() != patch.sha256:
+            done = subprocess.run(['diff', '-U0', patch.file.resolve(), after], text=True,
+                                  errors='replace', capture_output=True, check=False)
+            differing = done.stdout.splitlines()[2:12]
     return facts.learn(key, differing)
