@@ -135,9 +135,12 @@ def test_faults_of_the_series(lines, words, checkout):
 
 @pytest.fixture
 def linted(checkout):
-    """A checkout in git, and the faults of its lint, which only looks at what git has."""
+    """A checkout of which git has the pages, and the faults of its lint, which only looks at
+    what git has."""
     (checkout.path / '.flake8').write_text('[flake8]\nmax-line-length = 99\n')
     subprocess.run(['git', 'init', '--quiet'], cwd=checkout.path, check=True)
+    checkout.write('.git/info/exclude', '*\n')
+    subprocess.run(['git', 'add', '--force', 'docs', 'README.md'], cwd=checkout.path, check=True)
 
     def run():
         status, text = checkout.run('scripts/lint')
@@ -165,6 +168,8 @@ def test_the_lint_names_file_and_line(linted, checkout):
     for name, content, _ in FAULTS:
         checkout.write(name, content)
     checkout.write('docs/tables.md', LET_BE * 75)
+    subprocess.run(['git', 'add', '--force', 'docs/tables.md', *(name for name, *_ in FAULTS)],
+                   cwd=checkout.path, check=True)
     new = set(linted()) - set(before)
     for _, _, fault in FAULTS:
         assert any(line.startswith(fault) and '; mend: ' in line for line in new), (fault, new)
