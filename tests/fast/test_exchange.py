@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import release
+from conftest import release, unpack
 from millrace import TOP
 from millrace.command import environment
 from millrace.patches import diff, header, mail, series, tables
@@ -67,12 +67,17 @@ def short(checkout):
 
 @pytest.fixture
 def vanilla(touched, tmp_path):
+    """A copy of these files."""
+    unpack(touched, tmp_path / 'vanilla')
+    return tmp_path / 'vanilla'
+
+
+@pytest.fixture
+def repository(vanilla):
     """A git repository of these files."""
-    tree = tmp_path / 'vanilla'
-    shutil.copytree(touched, tree)
     for words in (['init', '-q'], ['add', '.'], ['commit', '-q', '-m', 'vanilla']):
-        git(tree, *words)
-    return tree
+        git(vanilla, *words)
+    return vanilla
 
 
 def patch(checkout, name, tree=TREE):
@@ -87,13 +92,14 @@ def take(checkout, content, name='0001-Dump-Words.patch', **variables):
     return checkout.run('make', 'import-patch', f'FILE={name}', **variables)
 
 
-def exported(checkout, name):
-    """The file that export-patch writes of a patch; beside those that it needs, if any."""
-    needed = series.closure([name], series.depends(TREE))
-    status, text = checkout.run('make', 'export-patch', f'NAME={" ".join(needed)}')
+def exported(checkout, *names):
+    """The files that export-patch writes of patches and of those that they need."""
+    needed = series.closure(names, series.depends(TREE))
+    status, text = checkout.run('scripts/export-patch', *needed)
     assert status == 0, text
     place = checkout.path / f'dist/export/{TREE}'
-    return (place / series.label(needed) if len(needed) > 1 else place) / f'{name}.patch'
+    return [(place / series.label(needed) if len(needed) > 1 else place) / f'{name}.patch'
+            for name in needed]
 
 
 def dependents(name):
@@ -128,11 +134,11 @@ def anywhere(text):
 @pytest.mark.parametrize('name', NAMES)
 def test_import_of_what_was_exported(checkout, name):
     before = anywhere(patch(checkout, name).read_bytes())
-    file, gone = exported(checkout, name), (name, *dependents(name))
+    file, gone = exported(checkout, name)[-1], (name, *dependents(name))
     for other in gone:
         patch(checkout, other).unlink()
     checkout.write('series', ''.join(f'{other}\n' for other in NAMES if other not in gone))
-    status, text = checkout.run('make', 'import-patch', f'FILE={file}')
+    status, text = checkout.run('scripts/import-patch', file)
     assert status == 0, text
     assert anywhere(patch(checkout, name).read_bytes()) == before
 
@@ -141,10 +147,10 @@ def test_import_of_what_was_exported(checkout, name):
 def test_import_of_a_patch_that_another_tree_has(checkout, name):
     """It takes its place in the series, and is what it was, line numbers and all."""
     before = patch(checkout, name).read_bytes()
-    file = exported(checkout, name)
+    file = exported(checkout, name)[-1]
     for other in (name, *dependents(name)):
         patch(checkout, other).unlink()
-    status, text = checkout.run('make', 'import-patch', f'NAME={name}', f'FILE={file}')
+    status, text = checkout.run('scripts/import-patch', file, name)
     assert status == 0, text
     assert patch(checkout, name).read_bytes() == before
     assert (checkout.path / 'series').read_text() == (TOP / 'series').read_text()
@@ -163,19 +169,19 @@ def test_import_of_a_patch_that_stands_in_the_way_of_one_after_it(checkout):
     assert not (checkout.path / first).exists()
 
 
-def test_git_takes_an_exported_patch(checkout, vanilla):
-    git(vanilla, 'am', *(exported(checkout, name) for name in NAMES))
-    assert git(vanilla, 'log', '--reverse', '--format=%s').split('\n')[1:-1] == [
+def test_git_takes_an_exported_patch(checkout, repository):
+    git(repository, 'am', *exported(checkout, *NAMES))
+    assert git(repository, 'log', '--reverse', '--format=%s').split('\n')[1:-1] == [
         header.read_header(series.patch_file(TREE, name)).synopsis for name in NAMES]
-    assert 'License: GPL-2.0-only\n' in git(vanilla, 'log', '-1', '--format=%(trailers)')
-    assert git(vanilla, 'log', '-1', '--format=%an <%ae>').strip() == header.read_header(
+    assert 'License: GPL-2.0-only\n' in git(repository, 'log', '-1', '--format=%(trailers)')
+    assert git(repository, 'log', '-1', '--format=%an <%ae>').strip() == header.read_header(
         series.patch_file(TREE, NAMES[-1])).fields['Author']
 
 
 @pytest.mark.parametrize('name', NAMES)
 def test_patch_takes_an_exported_patch(checkout, vanilla, name):
-    for needed in series.closure([name], series.depends(TREE)):
-        with exported(checkout, needed).open() as file:
+    for exported_patch in exported(checkout, name):
+        with exported_patch.open() as file:
             done = subprocess.run(['patch', '-p1', '--fuzz=0'], stdin=file, cwd=vanilla,
                                   text=True, capture_output=True, check=False)
         assert done.returncode == 0, done.stdout
@@ -184,24 +190,21 @@ def test_patch_takes_an_exported_patch(checkout, vanilla, name):
                        check=True, capture_output=True)
 
 
-def test_quilt_takes_an_exported_patch_and_an_exported_tree(checkout, vanilla):
+def test_quilt_takes_an_exported_patch_and_an_exported_tree(checkout, repository):
     def quilt(*words):
-        subprocess.run(['quilt', '--quiltrc', '-', *words], cwd=vanilla, check=True,
+        subprocess.run(['quilt', '--quiltrc', '-', *words], cwd=repository, check=True,
                        capture_output=True, env=environment())
 
-    files = [exported(checkout, name) for name in NAMES]
-    assert checkout.run('scripts/export-patch', *NAMES)[0] == 0
-    out = checkout.path / f'dist/export/{TREE}'
-    for file in files:
-        quilt('import', file)
-        quilt('push', '--fuzz=0')
-    git(vanilla, 'add', '--all', '--', ':!patches', ':!.pc')
-    git(vanilla, 'commit', '-qm', 'imported')
-    quilt('pop', '-a')
-    subprocess.run(['rm', '-r', vanilla / 'patches', vanilla / '.pc'], check=True)
-    (out / series.label(NAMES)).rename(vanilla / 'patches')
+    files = exported(checkout, *NAMES)
+    quilt('import', *files)
     quilt('push', '-a', '--fuzz=0')
-    assert git(vanilla, 'status', '--porcelain', '--', ':!patches', ':!.pc') == ''
+    git(repository, 'add', '--all', '--', ':!patches', ':!.pc')
+    git(repository, 'commit', '-qm', 'imported')
+    quilt('pop', '-a')
+    subprocess.run(['rm', '-r', repository / 'patches', repository / '.pc'], check=True)
+    files[0].parent.rename(repository / 'patches')
+    quilt('push', '-a', '--fuzz=0')
+    assert git(repository, 'status', '--porcelain', '--', ':!patches', ':!.pc') == ''
 
 
 def test_export_of_a_subset_that_leaves_out_what_it_needs(checkout):
