@@ -1,5 +1,4 @@
 """Shared by all commands: arguments, error reporting, interrupts and running subprocesses."""
-import argparse
 import os
 import signal
 import subprocess
@@ -15,12 +14,15 @@ STRAY = ('GIT_', 'QUILT_', 'CDPATH')
 
 def parser(program, description):
     """An argparse parser for `program`, as a user calls it; its docstring is its help."""
+    import argparse     # what build/ calls takes no options
     return argparse.ArgumentParser(prog=program, description=description,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def number(kind, least):
     """A converter for argparse: a number of this kind (int, float) that is at least `least`."""
+    import argparse
+
     def convert(text):
         value = kind(text)
         if value < least:

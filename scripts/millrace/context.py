@@ -6,12 +6,12 @@ Prints the context as assignments for a shell, which build/lib/context.sh evalua
 made from the variables of `make help`: TREE, PATCHES, VERSION, SHA256, PROFILE, and
 MILLRACE_CACHE.
 """
-import dataclasses
 import datetime
 import os
 import re
 import shlex
 from pathlib import Path
+from typing import NamedTuple
 
 from millrace import TOP
 from millrace.command import run_command
@@ -21,8 +21,7 @@ from millrace.patches.header import read_header
 from millrace.upstream import pins, tarballs
 
 
-@dataclasses.dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """One build.  In a shell each field is a variable of the same name in capitals."""
     tree: str
     version: str            # the release of upstream
@@ -51,7 +50,7 @@ class Context:
     def at(self, place):
         """The same build with work/<tree>/<place> as its place of work."""
         work = TOP / 'work' / self.tree / place
-        return dataclasses.replace(self, work=work, source=work / self.source.name)
+        return self._replace(work=work, source=work / self.source.name)
 
 
 def _patches(tree, patch_dir, order):
@@ -154,7 +153,7 @@ def resolve(tree=None, environ=None):
         release, dist = f'{release}~{subset.replace("-", ".")}', f'{dist}+{subset}'
     work = work / subset
     cache = tarballs.cache(environ)
-    date = datetime.datetime.strptime(pin['DATE'], '%Y-%m-%d')
+    date = datetime.datetime.fromisoformat(pin['DATE'])
     return Context(
         tree=tree, version=pin['VERSION'], sha256=pin['SHA256'], signed_by=pin['SIGNED_BY'],
         archive=pin['ARCHIVE'], debian_source=pin['DEBIAN_SOURCE'],
@@ -170,13 +169,12 @@ def resolve(tree=None, environ=None):
 def shell(context):
     """The context as assignments for bash; `profiles` becomes an array, `names` a string."""
     lines = []
-    for field in dataclasses.fields(context):
-        value = getattr(context, field.name)
-        if field.name == 'profiles':
+    for name, value in context._asdict().items():
+        if name == 'profiles':
             value = f'({" ".join(shlex.quote(str(path)) for path in value)})'
         else:
             value = shlex.quote(' '.join(value) if isinstance(value, tuple) else str(value))
-        lines.append(f'{field.name.upper()}={value}')
+        lines.append(f'{name.upper()}={value}')
     return '\n'.join(lines)
 
 

@@ -1,5 +1,5 @@
 """Failure, the error of every command, and Fault, a finding of a check."""
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class Failure(Exception):
@@ -13,8 +13,7 @@ class Failure(Exception):
         return Failure, tuple(self.lines)
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """A fault of a file: what is wrong, at which line, and what mends it."""
     what: str
     mend: str

@@ -4,15 +4,14 @@ Everything that reads a diff does it by scan(): one grammar of hunks, here.
 """
 import functools
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 HUNK = re.compile(r'@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)')
 # a test of upstream's suite: suite and name
 TEST = re.compile(r'([^/]+)/(?:t/)?([^/]+)\.test$')
 
 
-@dataclass(frozen=True)
-class Hunk:
+class Hunk(NamedTuple):
     """A hunk: its line in the old and in the new file, the head of its function, its lines."""
     old: int
     new: int
@@ -25,8 +24,7 @@ class Hunk:
         return tuple(line for line in self.lines if line[0] in '+-')
 
 
-@dataclass(frozen=True)
-class FileDiff:
+class FileDiff(NamedTuple):
     """The change of a patch to a file; a path is None where the file is not there."""
     old: str
     new: str

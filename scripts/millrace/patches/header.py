@@ -6,14 +6,13 @@ fields there are and what may stand in them; check() applies it.  A patch whose 
 with fix- mends one fault of upstream's, which its test shows, and needs no benchmark.
 """
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from millrace.errors import Fault, FaultyFile
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One field: what must match, and how to mend it where it does not."""
     field: str
     pattern: str
@@ -45,12 +44,11 @@ OPTIONAL = (
 FIELD = re.compile(r'([A-Z][A-Za-z-]*):\s*(.*)')
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """The fields of a patch, {name: text with its newlines}, and the line where each begins."""
     name: str
     fields: dict
-    lines: dict = field(default_factory=dict)
+    lines: dict = {}
 
     @property
     def synopsis(self):

@@ -1,6 +1,4 @@
 """The series: which patches there are, their order, and which of them go together."""
-import hashlib
-
 from millrace import TOP
 from millrace.errors import Failure
 from millrace.patches.header import read_header
@@ -81,6 +79,7 @@ def label(names):
     joined = '+'.join(names)
     if len(joined) <= LONGEST_LABEL:
         return joined
+    import hashlib      # build/ asks for the context every time, and seldom for this
     return f'{len(names)}-patches-{hashlib.sha256(joined.encode()).hexdigest()[:8]}'
 
 

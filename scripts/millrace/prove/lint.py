@@ -2,7 +2,6 @@
 
 Nothing is applied that does not pass it.
 """
-import dataclasses
 import re
 
 from millrace import TOP
@@ -61,7 +60,7 @@ def check_patch(tree, name, names):
         faults = [*patch.faults, *header.check(head, names), *check_tests(patch, head)]
     except FaultyFile as error:
         faults = [*patch.faults, error.fault]
-    return [dataclasses.replace(fault, file=f'patches/{tree}/{name}.patch') for fault in faults]
+    return [fault._replace(file=f'patches/{tree}/{name}.patch') for fault in faults]
 
 
 def check_tree(tree):
