@@ -6,6 +6,7 @@ from pathlib import Path
 from millrace import TOP
 from millrace.command import environment, output, step
 from millrace.errors import Failure
+from millrace.upstream import pins
 
 
 def cache(environ=None):
@@ -23,9 +24,23 @@ def fetch(tree, version=None):
     """Brings a release to the cache, verified: the pinned one, or another by its signature alone.
 
     TARBALL of the environment counts for the other one only."""
-    # of whatever patches: a new tree has none
-    step('fetch', *([version] if version else []), TREE=tree, PATCHES='none', VERSION='',
-         SHA256='', TARBALL=os.environ.get('TARBALL', '') if version else '')
+    own, pin = os.environ.get('TARBALL', '') if version else '', pins.read(tree)
+    known = pin['SHA256'] if version in (None, pin['VERSION']) else None
+    if own or not is_verified(version or pin['VERSION'], known):
+        # of whatever patches: a new tree has none
+        step('fetch', *([version] if version else []), TREE=tree, PATCHES='none', VERSION='',
+             SHA256='', TARBALL=own)
+
+
+def is_verified(version, known=None):
+    """Whether the cache has a release as build/fetch leaves it, which asks for the same: with its
+    signature, and a hash that was written when its content was; it is the `known` one, if any."""
+    file, note = tarball(version), Path(f'{tarball(version)}.verified')
+    try:
+        return Path(f'{file}.asc').is_file() and known in (None, sha256(version)) \
+            and file.stat().st_mtime_ns == note.stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
 
 
 def sha256(version):
