@@ -5,6 +5,7 @@ Usage: scripts/python -m millrace.inputs STEP...
 Prints a line for each step: its name and its hash.  build/lib/inputs says which files of the
 checkout a step is made from.
 """
+import functools
 import hashlib
 import os
 
@@ -41,12 +42,14 @@ def _files(path):
     return [path]
 
 
+@functools.cache    # several steps have the same inputs
 def _printed(path):
     """What a program of the checkout prints, on one line."""
     _files(path)
     return '; '.join(output(path, env=environment(LC_ALL='C')).splitlines())
 
 
+@functools.cache
 def _file(path):
     """The state of a file: a link and its target, or its content and whether it is executable."""
     if os.path.islink(path):

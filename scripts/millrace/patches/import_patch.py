@@ -40,9 +40,14 @@ def around(tree, name, paths):
     and what those after it do: {name: diff, '' for nothing} each."""
     names = [*series.names(), name]
     place = names.index(name)
-    return [{other: ''.join(text for path, text in diff.parts(diff.read(patch)).items()
-                            if path in paths)
-             for other in part if (patch := series.patch_file(tree, other)).exists()}
+
+    def about(patch):
+        text = diff.read(patch)
+        if not any(f'/{path}\n' in text for path in paths):
+            return ''       # most patches, which are long
+        return ''.join(part for path, part in diff.parts(text).items() if path in paths)
+    return [{other: about(patch) for other in part
+             if (patch := series.patch_file(tree, other)).exists()}
             for part in (names[:place], names[place + 1:-1])]
 
 

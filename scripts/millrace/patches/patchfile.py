@@ -53,7 +53,7 @@ RULES = (
 )
 
 
-# {kind of a line: the rules about it, compiled}; all but a few lines of a patch are text
+# {kind of a line: the rules about it, compiled}
 ABOUT = {kind: [(rule, re.compile(rule.pattern, re.DOTALL)) for rule in RULES
                 if rule.where in ('all', kind)]
          for kind in ('header', 'path', 'hunk', 'text', 'between', 'short')}
@@ -110,8 +110,10 @@ def _taken_apart(file, content):
     start = next((number for number, line in enumerate(lines, 1) if line.rstrip('\r') == '---'), 0)
     faults, paths, hunks, seen, before = [], [], 0, set(), ''
     head = [(number, 'header', line) for number, line in enumerate(lines[:start], 1)]
+    # all but a few lines are text, and no rule is about text without these
+    odd = b'\r' in content or b'\0' in content
     for number, kind, line in head + list(diff.scan(lines[start:], start + 1)):
-        rule = broken(kind, line)
+        rule = broken(kind, line) if odd or kind != 'text' else None
         if rule and rule not in seen:       # once is enough: a file of CR LF has it in each line
             seen.add(rule)
             faults.append(Fault(f'{rule.fault}: {line[:80].rstrip()!r}',
