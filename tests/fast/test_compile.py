@@ -128,7 +128,7 @@ def test_a_plugin_that_cmake_refuses(maker):
 
 def test_verdicts_before_a_step_that_cannot_be_done_are_recorded(maker):
     maker.add('header', {'include/shared.h': replace('return 1', 'return 2')})
-    status, text, result = run(maker, CC='false')
+    status, text, result = run(maker, CC='no-such-compiler')
     assert status == 1 and 'tiny: vanilla 1.0.0 does not compile here' in text, text
     assert result['verdicts'] == {'header': {'applies alone': 'yes', 'in every subset': 'yes',
                                              'refresh': 'yes'}}
