@@ -1,6 +1,7 @@
 """Copies of the checkout, free to be broken, and running their commands."""
 import compileall
 import copy
+import functools
 import os
 import shutil
 import subprocess
@@ -33,16 +34,22 @@ COMPLETE = 'work/.complete-packages'
 compileall.compile_dir(TOP / 'scripts', quiet=1)
 
 
+@functools.cache
+def packed():
+    """A tar archive of the parts."""
+    return subprocess.run(['tar', '-c', *PARTS], cwd=TOP, stdout=subprocess.PIPE,
+                          check=True).stdout
+
+
 class Checkout:
     """A copy of the project in a directory of its own, free to be broken."""
 
     def __init__(self, path):
         self.path = path
         self.cache = CACHE
+        self.variables = {}     # of all its commands
         # in a fifth of the time that shutil.copytree takes, and hundreds of tests make one
-        with subprocess.Popen(['tar', '-c', *PARTS], cwd=TOP, stdout=subprocess.PIPE) as packed:
-            subprocess.run(['tar', '-x', '-C', path], stdin=packed.stdout, check=True)
-        assert packed.returncode == 0
+        subprocess.run(['tar', '-x', '-C', path], input=packed(), check=True)
 
     def copy(self, place):
         """A copy of this one in a directory, with its cache, which stands beside it."""
@@ -65,7 +72,8 @@ class Checkout:
         if command[0] == 'make':
             self._take_note()
         env = {key: value for key, value in os.environ.items() if not key.startswith(REACHES_IN)}
-        env.update({'MILLRACE_CACHE': str(self.cache), 'TREE': TREE, **variables})
+        env.update({'MILLRACE_CACHE': str(self.cache), 'TREE': TREE, **self.variables,
+                    **variables})
         env = {key: value for key, value in env.items() if value is not None}
         done = subprocess.run([*prefix, *map(str, command)], cwd=self.path, env=env, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=600,
