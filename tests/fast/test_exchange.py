@@ -12,7 +12,7 @@ from millrace.patches import diff, header, mail, series, tables
 from millrace.patches.diff import HUNK
 from millrace.upstream import pins
 from millrace_bench.report.sets import KEPT
-from support.checkout import TREE
+from support.checkout import TREE, Checkout
 
 NAMES = series.names(TREE)
 BUF0DUMP = 'storage/innobase/buf/buf0dump.cc'
@@ -80,16 +80,22 @@ def repository(vanilla):
     return vanilla
 
 
+@pytest.fixture(scope='module')
+def exporting(tmp_path_factory):
+    """A checkout that nothing but exports is done in."""
+    return Checkout(tmp_path_factory.mktemp('exporting'))
+
+
 def patch(checkout, name, tree=TREE):
     """A patch of the copy."""
     return checkout.path / f'patches/{tree}/{name}.patch'
 
 
-def take(checkout, content, name='0001-Dump-Words.patch', **variables):
-    """Runs make import-patch on a file of this content."""
-    file = checkout.path / name
-    file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return checkout.run('make', 'import-patch', f'FILE={name}', **variables)
+def take(checkout, content, file='0001-Dump-Words.patch', name=None):
+    """Runs import-patch on a file of this content."""
+    content = content if isinstance(content, bytes) else content.encode()
+    (checkout.path / file).write_bytes(content)
+    return checkout.run('scripts/import-patch', file, *([name] if name else []))
 
 
 def exported(checkout, *names):
@@ -164,13 +170,13 @@ def test_import_of_a_patch_that_stands_in_the_way_of_one_after_it(checkout):
     checkout.write('patches/99.1/one.patch', '')
     head = diff.split(diff.read(TOP / f'patches/{TREE}/{NAMES[0]}.patch'))[0]
     checkout.write(last, head + DIFF)
-    status, text = take(checkout, DIFF.replace('warms', 'heats'), NAME='one')
+    status, text = take(checkout, DIFF.replace('warms', 'heats'), name='one')
     assert status != 0 and "'two' after it" in text, text
     assert not (checkout.path / first).exists()
 
 
-def test_git_takes_an_exported_patch(checkout, repository):
-    git(repository, 'am', *exported(checkout, *NAMES))
+def test_git_takes_an_exported_patch(exporting, repository):
+    git(repository, 'am', *exported(exporting, *NAMES))
     assert git(repository, 'log', '--reverse', '--format=%s').split('\n')[1:-1] == [
         header.read_header(series.patch_file(TREE, name)).synopsis for name in NAMES]
     assert 'License: GPL-2.0-only\n' in git(repository, 'log', '-1', '--format=%(trailers)')
@@ -179,30 +185,30 @@ def test_git_takes_an_exported_patch(checkout, repository):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_patch_takes_an_exported_patch(checkout, vanilla, name):
-    for exported_patch in exported(checkout, name):
+def test_patch_takes_an_exported_patch(exporting, vanilla, name):
+    for exported_patch in exported(exporting, name):
         with exported_patch.open() as file:
             done = subprocess.run(['patch', '-p1', '--fuzz=0'], stdin=file, cwd=vanilla,
                                   text=True, capture_output=True, check=False)
         assert done.returncode == 0, done.stdout
-    with (checkout.path / f'patches/{TREE}/{name}.patch').open() as file:
+    with (exporting.path / f'patches/{TREE}/{name}.patch').open() as file:
         subprocess.run(['patch', '-p1', '--fuzz=0', '-R', '--dry-run'], stdin=file, cwd=vanilla,
                        check=True, capture_output=True)
 
 
-def test_quilt_takes_an_exported_patch_and_an_exported_tree(checkout, repository):
+def test_quilt_takes_an_exported_patch_and_an_exported_tree(exporting, repository):
     def quilt(*words):
         subprocess.run(['quilt', '--quiltrc', '-', *words], cwd=repository, check=True,
                        capture_output=True, env=environment())
 
-    files = exported(checkout, *NAMES)
+    files = exported(exporting, *NAMES)
     quilt('import', *files)
     quilt('push', '-a', '--fuzz=0')
     git(repository, 'add', '--all', '--', ':!patches', ':!.pc')
     git(repository, 'commit', '-qm', 'imported')
     quilt('pop', '-a')
     subprocess.run(['rm', '-r', repository / 'patches', repository / '.pc'], check=True)
-    files[0].parent.rename(repository / 'patches')
+    shutil.copytree(files[0].parent, repository / 'patches')
     quilt('push', '-a', '--fuzz=0')
     assert git(repository, 'status', '--porcelain', '--', ':!patches', ':!.pc') == ''
 
@@ -254,7 +260,7 @@ def test_import_of_a_plain_diff(checkout):
     plain = 'Only in new: notes\ndiff -ru old/buf0dump.cc new/buf0dump.cc\n' + DIFF.replace(
         '--- a/', '--- old/').replace('+++ b/', '+++ new/').replace(
             '.cc\n@@', '.cc\t2026-05-01 10:00:00 +0300\n@@')
-    status, text = take(checkout, plain, NAME='dump-words')
+    status, text = take(checkout, plain, name='dump-words')
     assert status == 0, text
     assert patch(checkout, 'dump-words').read_text().endswith(f'---\n{DIFF}')
     assert f"\nNAMES='{' '.join([*NAMES, 'dump-words'])}'\n" in checkout.run(
@@ -428,7 +434,7 @@ def test_modes_that_are_lost_are_named(short):
 
 
 def test_import_under_a_name_that_is_taken(checkout):
-    status, text = take(checkout, DIFF, NAME=NAMES[0])
+    status, text = take(checkout, DIFF, name=NAMES[0])
     assert status != 0
     assert f'{NAMES[0]}.patch' in text and 'NAME=' in text
     status, text = checkout.run('make', 'import-patch', 'FILE=nothing.patch')

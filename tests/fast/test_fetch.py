@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import release
+from support.checkout import TREE
 from support.upstream import Upstream, serve
 
 VERSION, SHA256 = release()
@@ -16,6 +17,14 @@ def empty(checkout, tmp_path):
     """A checkout whose cache is empty."""
     checkout.cache = tmp_path / 'cache'
     return checkout
+
+
+@pytest.fixture
+def lesser(small_checkout, tmp_path):
+    """Such a checkout that is pinned to a small tarball, and the tarball."""
+    tarball = small_checkout.cache / f'mariadb-{VERSION}.tar.gz'
+    small_checkout.cache = tmp_path / 'empty'
+    return small_checkout, tarball
 
 
 def left_in(cache):
@@ -66,7 +75,8 @@ def test_truncated_tarball(empty, tarball, tmp_path):
     assert left_in(empty.cache) == []
 
 
-def test_signature_of_somebody_else(empty, tarball, tmp_path):
+def test_signature_of_somebody_else(lesser, tmp_path):
+    empty, tarball = lesser
     home = tmp_path / 'gnupg'
     home.mkdir(mode=0o700)
     gpg = ['gpg', '--homedir', home, '--batch', '--quiet', '--pinentry-mode', 'loopback',
@@ -83,7 +93,8 @@ def test_signature_of_somebody_else(empty, tarball, tmp_path):
     assert left_in(empty.cache) == []
 
 
-def test_no_signature(empty, tarball, tmp_path):
+def test_no_signature(lesser, tmp_path):
+    empty, tarball = lesser
     own = tmp_path / 'own.tar.gz'
     own.symlink_to(tarball)
     status, text = empty.run('build/fetch', TARBALL=str(own))
@@ -123,8 +134,10 @@ def test_a_file_that_took_the_tarballs_place_is_noticed(empty, tarball, tmp_path
     there = empty.cache / tarball.name
     there.write_bytes(b'another')
     os.utime(there, (1_000_000_000, 1_000_000_000))
-    status, text = empty.run('build/fetch', prefix=('unshare', '-rn'))
-    assert status == 1 and SHA256 in text
+    for command in (['build/fetch'], ['scripts/prove', '--quick', TREE],
+                    ['scripts/new-patch', 'name']):
+        status, text = empty.run(*command, prefix=('unshare', '-rn'))
+        assert status == 1 and SHA256 in text, text
 
 
 POOL = """
