@@ -8,8 +8,9 @@ import pytest
 from conftest import release, unpack
 from millrace import TOP
 from millrace.command import environment
-from millrace.patches import diff, header, mail, series, tables
+from millrace.patches import diff, header, mail, quilt, series, tables
 from millrace.patches.diff import HUNK
+from millrace.patches.repository import Repository
 from millrace.upstream import pins
 from millrace_bench.report.sets import KEPT
 from support.checkout import TREE, Checkout
@@ -129,6 +130,38 @@ def test_a_mail_is_read_back_byte_for_byte(tree, name):
         foreign = mail.read(diff.encode(content))
         assert header.text(foreign.fields) + '---\n' + foreign.diff == text
         assert foreign.notes == []
+
+
+BODY_OF_C = b'{\n' + b'  a++;\n' * 9
+# files before and after a patch; None where there is none
+WRITTEN = {
+    'changed.cc': (b'int f()\n' + BODY_OF_C + b'}\n', b'int f()\n' + BODY_OF_C + b'  b++; \n}\n'),
+    'latin.cc': (b'\xfcber()\n' + BODY_OF_C, b'\xfcber()\n' + BODY_OF_C + b'\xe4\n'),
+    'utf.cc': ('über()\n'.encode() + BODY_OF_C, 'über()\n'.encode() + BODY_OF_C + b'b\n'),
+    'sql/new.h': (None, b'new\n'), 'sql/gone.h': (b'gone\n', None),
+    'filled': (b'', b'text\n'), 'emptied': (b'text\n', b''), 'made': (None, b''),
+    'end': (b'one\ntwo', b'one\ntwo\n'), 'sql-more': (b'1\n', b'2\n'), 'Sql': (b'1\n', b'2'),
+}
+
+
+def test_a_patch_is_written_as_a_refresh_writes_it(tmp_path):
+    repository, trees = Repository(tmp_path / 'git'), []
+    for number, side in enumerate(('old', 'new')):
+        (tmp_path / side / 'sql').mkdir(parents=True)
+        for name, contents in WRITTEN.items():
+            if contents[number] is not None:
+                (tmp_path / side / name).write_bytes(contents[number])
+        trees.append(repository.tree(tmp_path / side))
+    source, patches = tmp_path / 'old', tmp_path / 'patches'
+    names = {'QUILT_PATCHES': patches, 'QUILT_SERIES': patches / 'series', 'LC_ALL': 'C.UTF-8'}
+    quilt.quilt(source, 'new', 'it.patch', **names)
+    (patches / 'it.patch').write_text('Description: it\n---\n')
+    quilt.quilt(source, 'add', *WRITTEN, **names)
+    repository.write(trees[1], WRITTEN, source)
+    quilt.refresh_top(source, **names)
+    written = quilt.text('Description: it\n---\n', repository, *trees)
+    assert written == diff.read(patches / 'it.patch')
+    assert written.count('/dev/null') == 3, written
 
 
 def anywhere(text):
