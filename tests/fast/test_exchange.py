@@ -74,11 +74,12 @@ def vanilla(touched, tmp_path):
 
 
 @pytest.fixture
-def repository(vanilla):
-    """A git repository of these files."""
+def repository(touched, tmp_path):
+    """A git repository of these files; no links, whose times change with each other link."""
+    tree = shutil.copytree(touched, tmp_path / 'repository')
     for words in (['init', '-q'], ['add', '.'], ['commit', '-q', '-m', 'vanilla']):
-        git(vanilla, *words)
-    return vanilla
+        git(tree, *words)
+    return tree
 
 
 @pytest.fixture(scope='module')
