@@ -575,10 +575,17 @@ def test_builds_that_are_none(name, words, tmp_path):
 def test_the_patches_of_a_build(name, patches, plain, monkeypatch):
     monkeypatch.setenv('PATCHES', 'of the caller')
     monkeypatch.setenv('PROFILE', 'none')
-    assert made.parsed(name) == (patches, plain)
+    assert made.parsed(name, TREE) == (patches, plain)
     variables = made.environment(patches, plain)
     assert (variables.get('PATCHES'), variables.get('PROFILE')) \
         == (patches, 'none' if plain else None)
+
+
+@pytest.mark.parametrize('tree', series.trees_with('show-patches'))
+def test_a_build_without_a_patch_has_the_others_of_its_tree(tree):
+    others = [name for name in series.names(tree) if name != 'show-patches']
+    assert made.parsed('without:show-patches', tree) == (' '.join(others), False)
+    made.check('without:show-patches', tree)
 
 
 @pytest.fixture

@@ -30,11 +30,11 @@ def context(tree, patches, plain=False):
     return contexts.resolve(tree, environment(patches, plain))
 
 
-def parsed(name):
-    """A build's PATCHES, None for the whole series, and whether it has no profile."""
+def parsed(name, tree):
+    """A build's PATCHES in a tree, None for the whole series, and whether it has no profile."""
     plain, base = name == 'vanilla' or name.startswith('plain:'), name.removeprefix('plain:')
     kind, _, rest = base.partition(':')
-    chosen, known = re.split(r'[+,]', rest), series.names()
+    chosen, known = re.split(r'[+,]', rest), series.names(tree)
     if base == 'vanilla':
         return 'none', plain
     if base == 'millrace':
@@ -44,7 +44,8 @@ def parsed(name):
     if kind == 'without':
         unknown = set(chosen) - set(known)
         if unknown:
-            raise Failure(f'{name}: no patch {", ".join(sorted(unknown))} in the series',
+            raise Failure(f'{name}: no patch {", ".join(sorted(unknown))} in the series '
+                          f'of tree {tree}',
                           f'known patches: {" ".join(known)}')
         return ' '.join(patch for patch in known if patch not in chosen) or 'none', plain
     raise Failure(f'{name}: no such build', 'known: vanilla, millrace, only:<patch>, '
@@ -54,7 +55,7 @@ def parsed(name):
 
 def check(name, tree):
     """Raises Failure where a tree can have no build of this name."""
-    context(tree, *parsed(name))
+    context(tree, *parsed(name, tree))
 
 
 def identity(target):
@@ -68,7 +69,7 @@ def identity(target):
 
 def make(name, tree, unpacked, say):
     """Makes a build where its inputs have changed since it was unpacked."""
-    patches, plain = parsed(name)
+    patches, plain = parsed(name, tree)
     target = context(tree, patches, plain)
     key = identity(target)
     stamp = unpacked / '.made-from'
