@@ -586,7 +586,7 @@ def test_the_table_of_proofs_links_the_suites_of_the_header_and_no_others(tmp_pa
         file.write_text(json.dumps(data))
     monkeypatch.setattr('millrace_bench.report.sets.KEPT', tmp_path)
     tables.result_sets.cache_clear()
-    links = tables.benchmark(TREE, header.Header(name, {'Bench': 'undo: it is an example'}))
+    links = tables.benchmark(TREE, header.Header(name, {'Bench': 'undo: it is an example'}, {}))
     tables.result_sets.cache_clear()
     assert re.findall(r'/sets/([^/]+)/', links) == [f'{TREE}-undo', f'{TREE}-undo-iops3000']
 

@@ -48,7 +48,7 @@ class Header(NamedTuple):
     """The fields of a patch, {name: text with its newlines}, and the line where each begins."""
     name: str
     fields: dict
-    lines: dict = {}
+    lines: dict
 
     @property
     def synopsis(self):
