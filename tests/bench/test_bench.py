@@ -1,11 +1,13 @@
 """The benchmarks on real servers: every suite once and tiny, but for the short set, which is parts
 of four others; two builds side by side; and what must stop a run."""
 import gzip
+import mmap
 import os
 import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from millrace.errors import Failure
 from millrace.progress import Runs
 from millrace_bench import bundle, keep, suites
 from millrace_bench.builds import Build
-from millrace_bench.measure import data
+from millrace_bench.measure import data, disk, limits, machine
 from millrace_bench.measure.case import Scale
 from millrace_bench.measure.server import Server
 from millrace_bench.report.sets import ResultSet
@@ -43,6 +45,35 @@ def only(results):
     """The one result in a directory: its record and its path."""
     [path] = results.glob('*/result.json')
     return ResultSet(path.parent).data, path.parent
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists('/dev/fuse'),
+                    reason='mounts a file system of FUSE: that needs root and /dev/fuse')
+def test_each_request_takes_as_long_as_on_the_volume(tmp_path):
+    """Ten at once take as long as one; nothing is left, not even by a run that was killed."""
+    volume, work = limits.Volume('slow', 3000, 125_000_000, 40), tmp_path / 'with a blank'
+
+    def read(number):
+        page = mmap.mmap(-1, 4096)      # O_DIRECT wants it aligned
+        assert os.preadv(file, [page], number * 4096) == 4096 and page[:1] == b'x'
+
+    for process in disk.Disk(volume, work).__enter__().processes:
+        process.kill()
+    with disk.Disk(volume, work) as measured, limits.Limit(volume, measured.place) as limit:
+        assert limit.device.startswith('7:') and machine.filesystem(measured.place) == 'ext4'
+        (measured.place / 'file').write_bytes(b'x' * 10 * 4096)
+        file = os.open(measured.place / 'file', os.O_RDONLY | os.O_DIRECT)
+        os.fsync(file)
+        begin = time.monotonic()
+        read(0)
+        one = time.monotonic() - begin
+        with ThreadPoolExecutor(10) as threads:
+            assert len(list(threads.map(read, range(10)))) == 10
+        ten = time.monotonic() - begin - one
+        os.close(file)
+    assert 0.04 <= one < 0.3 and 0.04 <= ten < 0.3
+    assert not any(place.is_relative_to(work) for kind in ('ext4', 'fuse')
+                   for place, _ in limits.mounts(kind)) and not (work / 'volume').exists()
 
 
 @pytest.mark.parametrize('suite', [name for name in suites.NAMES if name not in ('short', 'scan')])

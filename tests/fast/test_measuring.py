@@ -687,7 +687,7 @@ def test_the_files_of_a_limit(by, volume, files):
 @pytest.mark.parametrize('by, text', [(limits.V1, 'outside of the group'), (limits.V2, 'ext4')])
 def test_the_record_says_what_a_limit_does_not_count(by, text):
     for volume, more in ((REQUESTS, {}), (GP3, {'volume': 'gp3', 'bandwidth': 125_000_000,
-                                                'ms_not_held': 1})):
+                                                'ms': 1})):
         limit = limits.Limit(volume, '/proc')
         limit.by = by
         record = limit.record()

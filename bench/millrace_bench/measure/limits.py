@@ -29,8 +29,8 @@ COUNTS = {
 class Volume:
     """The speed of a volume: requests a second, and bytes a second or None.
 
-    `name` is that of a cloud volume; without one the numbers are the user's own.  `ms`, the time
-    that a request takes there, is for the record: no request is delayed."""
+    `name` is that of a cloud volume; without one the numbers are the user's own.  `ms` is the
+    time that a request takes there: see disk.Disk."""
     name: str
     iops: int
     bandwidth: int = None
@@ -60,7 +60,9 @@ def mounts(kind):
     for line in Path('/proc/self/mounts').read_text().splitlines():
         _, place, mounted, options = line.split()[:4]
         if mounted == kind:
-            yield Path(place), options.split(',')
+            # the kernel writes a blank as \040
+            yield Path(re.sub(r'\\(\d{3})', lambda code: chr(int(code[1], 8)), place)), \
+                options.split(',')
 
 
 class Limit:
@@ -164,6 +166,6 @@ class Limit:
         if not self.volume:
             return {'iops': None, 'by': None}
         of_cloud = {'volume': self.volume.name, 'bandwidth': self.volume.bandwidth,
-                    'ms_not_held': self.volume.ms} if self.volume.name else {}
+                    'ms': self.volume.ms} if self.volume.name else {}
         not_counted = {'not_counted': NOT_COUNTED[self.by]} if self.by else {}
         return {'iops': self.volume.iops, 'by': self.by, **of_cloud, **not_counted}

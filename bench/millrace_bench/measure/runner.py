@@ -11,6 +11,7 @@ from millrace import TOP
 from millrace.progress import Runs, duration
 from millrace_bench.measure import data, machine, result, stats, sysbench
 from millrace_bench.measure.case import Context, Suite
+from millrace_bench.measure.disk import Disk
 from millrace_bench.measure.limits import Limit, Volume, suffix
 from millrace_bench.measure.server import OPTIONS, explained
 
@@ -33,7 +34,7 @@ def commit():
 class Plan:
     """The plan of a run: a suite at a scale, the builds, the place and the rounds.
 
-    The first of the builds is the base; `work` is a directory on the measured disk, `results`
+    The first of the builds is the base; `work` is a directory on the local disk, `results`
     the one that result sets are written into; `rounds` 0 is the suite's own number."""
     suite: Suite
     tree: str
@@ -54,7 +55,8 @@ class Runner:
         self.cases = suite.cases()
         self.runs = [(number, case, build) for number in range(1, self.rounds + 1)
                      for case in self.cases for build in order(plan.builds, number)]
-        self.limit = Limit(plan.volume, plan.work)
+        self.disk = Disk(plan.volume, plan.work)
+        self.limit = Limit(plan.volume, self.disk.place)
         self.progress = Runs('bench', [case.estimate for _, case, _ in self.runs])
         now = datetime.datetime.now(datetime.timezone.utc)
         self.record = {
@@ -83,8 +85,9 @@ class Runner:
                                                 self.progress) for case in self.cases}
             self.progress.restart()
             begin = time.monotonic()
-            with self.limit:
-                self.record['limit'] = self.limit.record()
+            with self.disk, self.limit:
+                self.record |= {'limit': self.limit.record(),
+                                'machine': machine.describe(self.disk.place)}
                 for place, (number, case, build) in enumerate(self.runs, 1):
                     self._one(place, number, case, build, *prepared[case.data])
                     self._save(time.monotonic() - begin)
@@ -96,13 +99,13 @@ class Runner:
             raise
         finally:
             self._save(time.monotonic() - begin)
-            shutil.rmtree(self.plan.work / 'run', ignore_errors=True)
+            shutil.rmtree(self.disk.place / 'run', ignore_errors=True)
         self.progress.say(f'{plan.suite.name}: {duration(time.monotonic() - begin)}')
 
     def _one(self, place, number, case, build, prepared, facts):
         """One run of a case on a build; `place` is its number among all runs."""
         self.progress.start(f'{case.title}, round {number} of {self.rounds}, {build.name}')
-        copy = self.plan.work / 'run'
+        copy = self.disk.place / 'run'
         data.copy(prepared, copy)
         context = Context(case, build, copy, facts, self)
         text = ''
