@@ -34,15 +34,23 @@ finish() {
     exit "$failed"
 }
 
-# for_roots: for a script that makes clean roots: sets suite (this machine's Debian release) and
-# cache (a directory of its own, where it keeps what it makes them from)
+# for_roots: for a script that makes clean roots: sets suite (this machine's Debian release), cache
+# (a directory of its own, where it keeps what it makes them from) and run (one for the roots).
+# Where memory has room for them, run is there: a disk takes a third of the processor time of a
+# package manager.  The script starts anew then, in a mount namespace that ends with it.
 for_roots() {
     [ "$(id -u)" = 0 ] || die "a clean root can only be made by root" "sudo $0 $dist"
     command -v mmdebstrap > /dev/null || die "mmdebstrap is missing" "build/setup tests"
     # shellcheck disable=SC1091
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
     cache=${MILLRACE_CACHE:-$top/work}/$(basename "$0" .sh)
-    mkdir -p "$cache"
+    run=$cache/run
+    mkdir -p "$run"
+    if [ -n "${ROOTS_IN_MEMORY:-}" ]; then
+        mount -t tmpfs -o mode=755 none "$run"
+    elif [ "$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)" -gt $((12 << 20)) ]; then
+        ROOTS_IN_MEMORY=yes exec unshare --mount "$0" "$dist"
+    fi
 }
 
 # make_base FILE NAMES: a tarball of a minimal Debian with these packages, joined by commas

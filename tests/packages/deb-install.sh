@@ -67,7 +67,7 @@ enter() {
 
 # make_root NAME: a clean root in $root
 make_root() {
-	root=$(mktemp -d "$cache/$1.XXXXXX")
+	root=$(mktemp -d "$run/$1.XXXXXX")
 	roots+=("$root")
 	tar -C "$root" -xpf "$base"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
@@ -128,7 +128,7 @@ install() {
 # The packages were built on this release of Debian, whatever the tree is published for.
 publish() {
 	local tree=${dist##*/}
-	shop=$(mktemp -d "$cache/repo.XXXXXX")
+	shop=$(mktemp -d "$run/repo.XXXXXX")
 	roots+=("$shop")
 	mkdir "$shop/dist" "$shop/debian"
 	cp -r "$top/scripts" "$top/trees" "$shop/"

@@ -23,7 +23,7 @@ for_roots
 for program in rpm rpmbuild openssl; do
     command -v $program > /dev/null || die "$program is missing" "build/setup tests"
 done
-scratch=$(mktemp -d "$cache/run.XXXXXX")
+scratch=$(mktemp -d "$run/XXXXXX")
 root=$scratch/root
 trap 'rm -rf --one-file-system "$scratch"' EXIT
 
