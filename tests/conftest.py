@@ -39,21 +39,27 @@ ORDER = (
     'packages', 'server')
 
 
-# where the temporary files of tests/fast are, and the bytes that have to be free there
-MEMORY, ROOM = '/dev/shm', 4 << 30
+def memory(room):
+    """A directory in memory that has `room` bytes and runs programs; None where there is none.
+
+    A disk takes a quarter of the processor time of tests that copy the checkout hundreds of
+    times, or make data directories."""
+    place = '/dev/shm'
+    if not os.path.isdir(place) or not os.access(place, os.W_OK):
+        return None
+    there = os.statvfs(place)
+    fits = there.f_bavail * there.f_frsize >= room and not there.f_flag & os.ST_NOEXEC
+    return place if fits else None
 
 
 def pytest_configure(config):
-    """Puts the temporary files of tests/fast into memory, where it has room and runs programs: a
-    disk takes a quarter of their processor time, for hundreds of copies of the checkout."""
+    """Puts the temporary files of tests/fast into memory."""
     fast = Path(__file__).parent / 'fast'
-    if config.option.basetemp or 'TMPDIR' in os.environ or not os.path.isdir(MEMORY) or not all(
+    if config.option.basetemp or 'TMPDIR' in os.environ or not all(
             Path(name.partition('::')[0]).resolve().is_relative_to(fast) for name in config.args):
         return
-    there = os.statvfs(MEMORY)
-    if there.f_bavail * there.f_frsize >= ROOM and not there.f_flag & os.ST_NOEXEC \
-            and os.access(MEMORY, os.W_OK):
-        os.environ['TMPDIR'] = tempfile.tempdir = MEMORY
+    if place := memory(4 << 30):
+        os.environ['TMPDIR'] = tempfile.tempdir = place
         # a short path, for the sockets of gpg's agent
         config.option.basetemp = tempfile.mkdtemp(prefix='pytest-')
         atexit.register(shutil.rmtree, config.option.basetemp, ignore_errors=True)

@@ -4,9 +4,12 @@
 """
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+
+from conftest import memory
 from millrace import TOP
 from millrace.patches import header, series
 from millrace.prove.tests import for_release, verdicts
@@ -31,9 +34,11 @@ def passed():
     servers until the end.  There are more servers than cores: tests of InnoDB wait for restarts
     and for disks, and other tests run beside these."""
     named = {test for file in FILES for test in header.read_header(file).fields['Test'].split()}
-    done = subprocess.run([TOP / 'scripts/mysql-test', *sorted(named | upstreams()),
-                           '--parallel=4'], text=True, capture_output=True, check=False,
-                          timeout=3000, env={**os.environ, 'TREE': TREE, 'PATCHES': 'all'})
+    with tempfile.TemporaryDirectory(prefix='mysql-test-', dir=memory(6 << 30)) as data:
+        done = subprocess.run([TOP / 'scripts/mysql-test', *sorted(named | upstreams()),
+                               '--parallel=4'], text=True, capture_output=True, check=False,
+                              timeout=3000, env={**os.environ, 'TREE': TREE, 'PATCHES': 'all',
+                                                 'VARDIR': f'{data}/var'})
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     found = verdicts(done.stdout)    # the status may be 0 though mysql-test-run ended early
     return found['pass'] - found['fail']
