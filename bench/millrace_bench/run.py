@@ -18,7 +18,7 @@ from millrace.command import number, parser, run_command
 from millrace.errors import Failure
 from millrace.upstream.pins import default_tree
 from millrace_bench import builds, suites
-from millrace_bench.measure import limits, runner
+from millrace_bench.measure import disk, limits, runner
 from millrace_bench.measure.case import Scale
 
 WORK = TOP / 'work/bench'
@@ -91,6 +91,7 @@ def main(argv):
     names = checked_names(asked.builds, tree)
     suite = suites.SUITES[asked.suite]
     place = asked.data.resolve()
+    disk.Disk(volume(asked), place).check()
     with locked(place):
         chosen = [builds.resolve(name, tree, WORK) for name in names]
         for build in chosen:

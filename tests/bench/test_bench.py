@@ -50,13 +50,15 @@ def only(results):
 @pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists('/dev/fuse'),
                     reason='mounts a file system of FUSE: that needs root and /dev/fuse')
 def test_each_request_takes_as_long_as_on_the_volume(tmp_path):
-    """Ten at once take as long as one; nothing is left, not even by a run that was killed."""
+    """Ten at once take as long as one.  A run clears up after one that was killed."""
     volume, work = limits.Volume('slow', 3000, 125_000_000, 40), tmp_path / 'with a blank'
 
     def read(number):
         page = mmap.mmap(-1, 4096)      # O_DIRECT wants it aligned
         assert os.preadv(file, [page], number * 4096) == 4096 and page[:1] == b'x'
 
+    work.mkdir()
+    (work / 'volume').write_text('of the user')
     for process in disk.Disk(volume, work).__enter__().processes:
         process.kill()
     with disk.Disk(volume, work) as measured, limits.Limit(volume, measured.place) as limit:
@@ -64,16 +66,20 @@ def test_each_request_takes_as_long_as_on_the_volume(tmp_path):
         (measured.place / 'file').write_bytes(b'x' * 10 * 4096)
         file = os.open(measured.place / 'file', os.O_RDONLY | os.O_DIRECT)
         os.fsync(file)
-        begin = time.monotonic()
-        read(0)
-        one = time.monotonic() - begin
+        one, ten = [], []
         with ThreadPoolExecutor(10) as threads:
-            assert len(list(threads.map(read, range(10)))) == 10
-        ten = time.monotonic() - begin - one
+            for _ in range(5):
+                begin = time.monotonic()
+                read(0)
+                one.append(time.monotonic() - begin)
+                assert len(list(threads.map(read, range(10)))) == 10
+                ten.append(time.monotonic() - begin - one[-1])
         os.close(file)
-    assert 0.04 <= one < 0.3 and 0.04 <= ten < 0.3
+    # at best: the machine is busy with other tests
+    assert 0.04 <= min(one) < 0.08 and 0.04 <= min(ten) < 0.08
     assert not any(place.is_relative_to(work) for kind in ('ext4', 'fuse')
-                   for place, _ in limits.mounts(kind)) and not (work / 'volume').exists()
+                   for place, _ in limits.mounts(kind))
+    assert [path.name for path in work.iterdir()] == ['volume']
 
 
 @pytest.mark.parametrize('suite', [name for name in suites.NAMES if name not in ('short', 'scan')])

@@ -88,7 +88,7 @@ def copy(prepared, target):
     if free < size(prepared) * 1.5:
         raise Failure(f'the disk under {target.parent} is full',
                       f'{free >> 20} MiB free, {size(prepared) >> 20} MiB to copy',
-                      'make room, or remove work/bench/data, which is made again')
+                      'make room, or measure less data with SIZE=')
     # a shared extent would be copied at its first write, in the middle of a measurement
     subprocess.run(['cp', '-a', '--reflink=never', prepared, target], check=True)
     drop_cache(target)

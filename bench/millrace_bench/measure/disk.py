@@ -15,8 +15,9 @@ from millrace_bench.measure.server import dies_with_us
 PROGRAMS = {'nbdkit': 'nbdkit', 'nbdfuse': 'libnbd-bin', 'losetup': 'mount',
             'mkfs.ext4': 'e2fsprogs'}
 SECONDS = 20    # to start it, and until the last server has left it
-# requests that it answers at the same time; nbdfuse has ten threads
-AT_ONCE = 10
+# nbdfuse has ten threads, and gives each request the next connection, which answers one after
+# the other: with many more of them ten requests at once seldom wait
+CONNECTIONS = 16
 # bytes of the disk; it takes memory only for what is written
 LARGEST = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2 >> 20 << 20
 
@@ -31,14 +32,13 @@ class Disk:
     be had.  Needs root and /dev/fuse."""
 
     def __init__(self, volume, work):
-        self.volume, self.home = volume, work / 'volume'
+        self.volume, self.home = volume, work.resolve() / '.millrace-volume'
         self.emulated = bool(volume and volume.ms)
         self.place = self.home / 'files' if self.emulated else work
-        self.processes, self.sockets = [], None
+        self.processes = []
 
     def __enter__(self):
         if self.emulated:
-            self._check()
             # what is left of a run that was killed
             self._unmount()
             shutil.rmtree(self.home, ignore_errors=True)
@@ -56,43 +56,45 @@ class Disk:
         try:
             self._unmount()
         finally:
-            for process in self.processes:
-                process.terminate()
+            # nbdkit waits for nbdfuse
+            for process in reversed(self.processes):
+                process.kill()
                 process.wait()
-            for path in filter(None, (self.home, self.sockets)):
-                shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(self.home, ignore_errors=True)
 
-    def _check(self):
+    def check(self):
+        """Raises Failure where the disk cannot be had."""
+        if not self.emulated:
+            return
         reasons = []
         if os.geteuid():
             reasons.append('this is not root')
         if not os.path.exists('/dev/fuse'):
             reasons.append('this machine has no /dev/fuse')
-        reasons += [f'{name} is missing: apt-get install {package}'
+        reasons += [f'{name} is not in PATH; the Debian package {package} has it'
                     for name, package in PROGRAMS.items() if not shutil.which(name)]
         if reasons:
             raise Failure(f'{self.volume.asked}: a disk whose requests take '
-                          f'{self.volume.ms:g} ms cannot be made here', *reasons,
-                          'IOPS= limits the local disk, whose requests take what they take')
+                          f'{self.volume.ms:g} ms cannot be made here', *reasons)
 
     def _serve(self):
-        """Starts nbdkit, and nbdfuse, which makes a file of it: volume/fuse/disk."""
-        # the kernel cuts the path of a socket at 107 bytes
-        self.sockets = Path(tempfile.mkdtemp(prefix='millrace-bench-'))
-        socket, file = self.sockets / 's', self.home / 'fuse/disk'
+        """Starts nbdkit, and nbdfuse, which makes a file of it."""
+        file = self.home / 'fuse/disk'
         for path in (file.parent, self.place):
             path.mkdir(parents=True, exist_ok=True)
-        self._start('nbdkit', '--foreground', '--unix', socket, '--filter=delay',
-                    'memory', LARGEST, f'delay-read={self.volume.ms:g}ms',
-                    f'delay-write={self.volume.ms:g}ms')
-        self._wait_for(socket)
-        # nbdkit answers the requests of a connection one after the other
-        self._start('nbdfuse', f'--connections={AT_ONCE}', file, '--unix', socket)
-        self._wait_for(file)
+        # the kernel cuts the path of a socket at 107 bytes
+        with tempfile.TemporaryDirectory(prefix='millrace-bench-') as place:
+            socket = Path(place, 's')
+            self._start('nbdkit', '--foreground', '--threads=1', '--unix', socket,
+                        '--filter=delay', 'memory', LARGEST,
+                        f'delay-read={self.volume.ms:g}ms', f'delay-write={self.volume.ms:g}ms')
+            self._wait_for(socket)
+            self._start('nbdfuse', f'--connections={CONNECTIONS}', file, '--unix', socket)
+            self._wait_for(file)
 
     def _start(self, *command):
-        """Starts a part of the disk.  As one it takes no turns with the programs that wait for
-        it, and it ends when we do."""
+        """Starts a program of the disk, before all others of the machine in its turn for a
+        processor.  It ends when we do."""
         with (self.home / 'log').open('ab') as output:
             self.processes.append(subprocess.Popen(
                 ['nice', '-n', '-20', *map(str, command)], stdin=subprocess.DEVNULL,
@@ -117,11 +119,12 @@ class Disk:
             # so that the memory of removed files is free again
             self._run('mount', '-o', 'discard', device, self.place)
         finally:
-            self._run('losetup', '--detach', device)    # as soon as nothing is mounted
+            self._detach()
 
     def _unmount(self):
         """Unmounts the file system, whose last servers may just be ending, and nbdfuse's file,
         with which nbdfuse ends."""
+        self._detach()
         for kind, place in (('ext4', self.place), ('fuse', self.home / 'fuse')):
             end = time.monotonic() + SECONDS
             while place in (mounted for mounted, _ in mounts(kind)):
@@ -131,6 +134,12 @@ class Disk:
                     if time.monotonic() > end:
                         raise
                     time.sleep(0.1)
+
+    def _detach(self):
+        """Frees the loop device of a run that was killed, as soon as nothing is mounted."""
+        for file in Path('/sys/block').glob('loop*/loop/backing_file'):
+            if os.fsdecode(file.read_bytes()).rstrip('\n') == str(self.home / 'fuse/disk'):
+                self._run('losetup', '--detach', f'/dev/{file.parts[3]}')
 
     def _run(self, *command):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, text=True, check=False,

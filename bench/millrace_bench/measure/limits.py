@@ -57,7 +57,7 @@ def suffix(record):
 
 def mounts(kind):
     """Places and options of the mounted file systems of a kind."""
-    for line in Path('/proc/self/mounts').read_text().splitlines():
+    for line in os.fsdecode(Path('/proc/self/mounts').read_bytes()).splitlines():
         _, place, mounted, options = line.split()[:4]
         if mounted == kind:
             # the kernel writes a blank as \040

@@ -30,7 +30,7 @@ def block_device(path):
 def filesystem(path):
     """Type of the file system that `path` is on."""
     path, best = os.path.realpath(path), ('', 'unknown')
-    for line in Path('/proc/self/mounts').read_text().splitlines():
+    for line in os.fsdecode(Path('/proc/self/mounts').read_bytes()).splitlines():
         _, place, kind = line.split()[:3]
         inside = path == place or path.startswith(place.rstrip('/') + '/')
         if inside and len(place) >= len(best[0]):
