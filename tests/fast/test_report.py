@@ -119,17 +119,16 @@ def test_a_set_is_kept_in_place_of_the_older_one(small, tmp_path):
 
 def on_gp3(data):
     """An edit of a record: it is of a volume of a cloud."""
-    data['limit'].update(volume='gp3', bandwidth=125_000_000, ms_not_held=1)
+    data['limit'].update(volume='gp3', bandwidth=125_000_000, ms=1)
 
 
 def test_a_set_is_named_for_its_volume(small):
     sample.change(small, on_gp3)
     read = ResultSet(small)
     assert read.kept_name() == '10.11-oltp-gp3'
-    assert text_of.volume(read.data) == 'gp3: 3,000 IOPS, 125 MB/s'
+    assert text_of.volume(read.data) == 'gp3: 3,000 IOPS, 125 MB/s, 1 ms'
     configured = dict(report.configuration(read.data))['Machine']
-    assert configured['storage limit'].startswith('gp3: 3,000 IOPS, 125 MB/s, by cgroup')
-    assert configured['not held'] == 'the 1 ms that a request takes there'
+    assert configured['storage limit'].startswith('gp3: 3,000 IOPS, 125 MB/s, 1 ms, by cgroup')
 
 
 @pytest.mark.parametrize('builds, name', [
@@ -271,7 +270,7 @@ def test_a_volume_is_not_one_of_as_many_requests(few):
     sample.change(few / '10.11-oltp-gp3', on_gp3)
     text = page('README.md')
     assert row_of(text, '[oltp](sets/10.11-oltp/)')[1] == '3,000 IOPS'
-    assert row_of(text, '[oltp](sets/10.11-oltp-gp3/)')[1] == 'gp3: 3,000 IOPS, 125 MB/s'
+    assert row_of(text, '[oltp](sets/10.11-oltp-gp3/)')[1] == 'gp3: 3,000 IOPS, 125 MB/s, 1 ms'
     picture = headline.picture([ResultSet(few / name)
                                 for name in ('10.11-oltp', '10.11-oltp-gp3')])
     assert '>oltp, 3,000 IOPS<' in picture and '>oltp, gp3<' in picture

@@ -77,8 +77,7 @@ def volume(data):
         return 'local disk'
     text = f'{limits["iops"]:,} IOPS'
     if name := limits.get('volume'):
-        each = f', {limits["ms"]:g} ms' if 'ms' in limits else ''
-        return f'{name}: {text}, {limits["bandwidth"] / 1e6:g} MB/s{each}'
+        return f'{name}: {text}, {limits["bandwidth"] / 1e6:g} MB/s, {limits["ms"]:g} ms'
     return text
 
 

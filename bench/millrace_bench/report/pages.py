@@ -65,8 +65,6 @@ def configuration(data):
         'storage limit': held}
     if 'not_counted' in limit:
         machine['not limited'] = limit['not_counted']
-    if limit.get('ms_not_held'):
-        machine['not held'] = f'the {limit["ms_not_held"]:g} ms that a request takes there'
     builds = {build['name']: f'{build["version"]}, {build["comment"]}; patches: '
                              f'{", ".join(build["patches"]) or "none"}; sha256 of the server '
                              f'program {build["sha256"]}' for build in data['builds']}
