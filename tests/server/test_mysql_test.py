@@ -26,22 +26,29 @@ def upstreams():
     return {line for line in lines if line and not line.startswith('#')}
 
 
-@pytest.fixture(scope='module')
-def passed():
-    """Names of the tests that pass in each of their combinations, with the whole series.
+def run(tests, **environment):
+    """Runs tests: the names of those that pass in each of their combinations.
 
-    One run for all, which makes a data directory once and has something to do for each of its
-    servers until the end.  There are more servers than cores: tests of InnoDB wait for restarts
-    and for disks, and other tests run beside these."""
-    named = {test for file in FILES for test in header.read_header(file).fields['Test'].split()}
-    with tempfile.TemporaryDirectory(prefix='mysql-test-', dir=memory(6 << 30)) as data:
-        done = subprocess.run([TOP / 'scripts/mysql-test', *sorted(named | upstreams()),
-                               '--parallel=4'], text=True, capture_output=True, check=False,
-                              timeout=3000, env={**os.environ, 'TREE': TREE, 'PATCHES': 'all',
-                                                 'VARDIR': f'{data}/var'})
+    There are more servers than cores: tests of InnoDB wait for restarts and for disks, and other
+    tests run beside these."""
+    done = subprocess.run([TOP / 'scripts/mysql-test', *sorted(tests), '--parallel=4'], text=True,
+                          capture_output=True, check=False, timeout=3000,
+                          env={**os.environ, 'TREE': TREE, 'PATCHES': 'all', **environment})
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     found = verdicts(done.stdout)    # the status may be 0 though mysql-test-run ended early
     return found['pass'] - found['fail']
+
+
+@pytest.fixture(scope='module')
+def passed():
+    """The tests of the patches and of upstream's that pass, with the whole series.
+
+    Those of fast-recovery want their data on a disk, for the others memory is faster."""
+    on_disk = set(header.read_header(series.patch_file(TREE, 'fast-recovery')).fields['Test']
+                  .split())
+    named = {test for file in FILES for test in header.read_header(file).fields['Test'].split()}
+    with tempfile.TemporaryDirectory(prefix='mysql-test-', dir=memory(6 << 30)) as data:
+        return run(on_disk) | run((named | upstreams()) - on_disk, VARDIR=f'{data}/var')
 
 
 def test_tests_of_the_patches_pass(passed):
