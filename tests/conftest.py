@@ -42,8 +42,8 @@ ORDER = (
 def memory(room):
     """A directory in memory that has `room` bytes and runs programs; None where there is none.
 
-    A disk takes a quarter of the processor time of tests that copy the checkout hundreds of
-    times, or make data directories."""
+    A disk takes a quarter of the processor time of tests/fast, for hundreds of copies of the
+    checkout."""
     place = '/dev/shm'
     if not os.path.isdir(place) or not os.access(place, os.W_OK):
         return None

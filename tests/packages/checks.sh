@@ -36,8 +36,8 @@ finish() {
 
 # for_roots: for a script that makes clean roots: sets suite (this machine's Debian release), cache
 # (a directory of its own, where it keeps what it makes them from) and run (one for the roots).
-# Where memory has room for them, run is there: a disk takes a third of the processor time of a
-# package manager.  The script starts anew then, in a mount namespace that ends with it.
+# Where memory has room for them, run is there: apt, dpkg and rpm write tens of thousands of small
+# files.  The script starts anew then, in a mount namespace that ends with it.
 for_roots() {
     [ "$(id -u)" = 0 ] || die "a clean root can only be made by root" "sudo $0 $dist"
     command -v mmdebstrap > /dev/null || die "mmdebstrap is missing" "build/setup tests"
