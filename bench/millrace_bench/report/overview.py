@@ -75,13 +75,17 @@ def _rank(result):
 
 def chosen(results):
     """The sets of a tree's screen, and for each the later ones of the same suite, volume and
-    build: [(set, [later set])]."""
+    build: [(set, [later set])].  The short suite is there where no other is."""
     groups = collections.defaultdict(list)
     for result in results:
         if series_build(result):
             groups[result.data['suite'], text_of.volume(result.data)].append(result)
+    volumes = [volume for _, volume in groups]
     screen = []
-    for group in groups.values():
+    for (suite, volume), group in groups.items():
+        # its cases are those of others
+        if suite == 'short' and volumes.count(volume) > 1:
+            continue
         best = max(group, key=_rank)
         screen.append((best, [other for other in group if other.data['date'] > best.data['date']
                               and series_build(other) == series_build(best)]))
