@@ -3,10 +3,9 @@ number of them and of their bytes a second, as a cloud volume does."""
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from millrace.errors import Failure
-from millrace_bench.measure.machine import block_device
+from millrace_bench.measure.machine import block_device, mounted
 
 V1, V2 = 'cgroup v1 blkio', 'cgroup v2 io.max'
 # in the record of every limit, so that a reader knows what is free of charge; the kernel's
@@ -57,12 +56,7 @@ def suffix(record):
 
 def mounts(kind):
     """Places and options of the mounted file systems of a kind."""
-    for line in os.fsdecode(Path('/proc/self/mounts').read_bytes()).splitlines():
-        _, place, mounted, options = line.split()[:4]
-        if mounted == kind:
-            # the kernel writes a blank as \040
-            yield Path(re.sub(r'\\(\d{3})', lambda code: chr(int(code[1], 8)), place)), \
-                options.split(',')
+    return ((place, options) for place, its, options in mounted() if its == kind)
 
 
 class Limit:

@@ -27,13 +27,20 @@ def block_device(path):
     return device.name, (device / 'dev').read_text().strip()
 
 
+def mounted():
+    """Place, type and options of each mounted file system."""
+    for line in os.fsdecode(Path('/proc/self/mounts').read_bytes()).splitlines():
+        _, place, kind, options = line.split()[:4]
+        # the kernel writes a blank as \040
+        place = re.sub(r'\\(\d{3})', lambda code: chr(int(code[1], 8)), place)
+        yield Path(place), kind, options.split(',')
+
+
 def filesystem(path):
     """Type of the file system that `path` is on."""
-    path, best = os.path.realpath(path), ('', 'unknown')
-    for line in os.fsdecode(Path('/proc/self/mounts').read_bytes()).splitlines():
-        _, place, kind = line.split()[:3]
-        inside = path == place or path.startswith(place.rstrip('/') + '/')
-        if inside and len(place) >= len(best[0]):
+    path, best = Path(path).resolve(), (Path(), 'unknown')
+    for place, kind, _ in mounted():
+        if path.is_relative_to(place) and len(place.parts) >= len(best[0].parts):
             best = (place, kind)
     return best[1]
 
