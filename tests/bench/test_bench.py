@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TOP, TREE, heed_interrupts
+from conftest import TOP, TREE, heed_interrupts, on_disk
 from millrace.errors import Failure
 from millrace.progress import Runs
 from millrace_bench import bundle, keep, suites
@@ -28,11 +28,10 @@ TINY = ['--seconds', '1', '--size', '0.005', '--tree', TREE]
 
 
 @pytest.fixture(scope='session')
-def work(tmp_path_factory):
+def work():
     """A directory for the data of these tests."""
-    path = tmp_path_factory.mktemp('work')
-    yield path
-    shutil.rmtree(path)
+    with on_disk() as path:
+        yield Path(path)
 
 
 def bench(*arguments):
