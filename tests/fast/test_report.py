@@ -390,6 +390,24 @@ def test_the_table_of_a_patch_has_a_column_a_tree(few):
     assert all('11.8-oltp+again' in row[4] for row in rows[2:])
 
 
+def test_the_table_of_a_patch_folds_cases_without_a_difference(monkeypatch):
+    cells = {f'bulk: {name}, seconds': {'10.11': f'{said}; [2026-11-28](x)'} for name, said in [
+        ('ADD INDEX', 'better: 0.5 (0.4 – 0.6)'), ('COPY', 'no difference shown: 1 (0 – 2)'),
+        ('scan, ascending', 'no difference shown: 1 (0 – 2)'),
+        ('requests', 'no difference shown: 1 (0 – 2); read requests 0.5'),
+        ('dump', 'no difference shown: 1 (0 – 2)'), ('backup', 'no difference shown: 1 (0 – 2)')]}
+    monkeypatch.setattr(evidence, 'kept', lambda: [types.SimpleNamespace(
+        data={'tree': '10.11', 'suite': 'bulk', 'limit': None, 'builds': []},
+        builds=['vanilla', 'only:a'], name='x', usual=True)])
+    monkeypatch.setattr(evidence, '_add', lambda rows, *_: rows.update(
+        {(case, 'only:a / vanilla', 'local disk', 0): dict(cell) for case, cell in cells.items()}))
+    table, folded = evidence.measured(['10.11'], header('a', 'bulk')).split('\n\n')[1:]
+    assert [line.split('|')[1].strip() for line in table.splitlines()[2:]] == [
+        'bulk: ADD INDEX, seconds', 'bulk: requests, seconds']
+    assert folded == ('No difference shown in bulk, only:a / vanilla, local disk '
+                      '(10.11 [2026-11-28](x)): COPY; scan, ascending; dump; backup.')
+
+
 def test_the_tables_of_the_profile(few):
     text = evidence.profile()
     assert text.count('millrace') == 1 and '(../../test-results/sets/10.11-oltp/)' in text

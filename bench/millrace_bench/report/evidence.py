@@ -14,6 +14,7 @@ from millrace_bench.report.sets import comparison, kept
 
 SERIES = ('millrace', 'plain:millrace')    # builds with all patches
 TRAINED, UNSEEN = ('oltp', 'tpcc'), ('unseen',)    # suites that show what a profile gains, costs
+FOLD = 4    # so many cases of a set without any difference are named in a line
 LEGEND = 'Below a tree: the ratio with its interval; ratios of other figures that differ; the set.'
 
 
@@ -107,9 +108,34 @@ def measured(tree_names, header):
             _add(rows, result, builds)
     if not rows:
         return 'Not measured.' if header.suites else 'Not measured: see `Bench:` in its header.'
-    return f'{LEGEND}\n\n' + table(['case', 'builds', 'volume', *tree_names], [
-        [*key[:-1], *(cells.get(tree, 'not measured') for tree in tree_names)]
-        for key, cells in rows.items()])
+    shown, same = _without_same(rows)
+    parts = [LEGEND]
+    if shown:
+        parts.append(table(['case', 'builds', 'volume', *tree_names], [
+            [*key[:-1], *(cells.get(tree, 'not measured') for tree in tree_names)]
+            for key, cells in shown.items()]))
+    return '\n\n'.join(parts + same)
+
+
+def _without_same(rows):
+    """The rows of a patch's page, less those of a set of which FOLD or more cases show no
+    difference in any figure; and a line for each such set, which names the cases."""
+    same = {}
+    for (case, builds, volume, number), cells in rows.items():
+        if all(re.fullmatch(f'{text_of.SAME}: [^;]*; [^;]*', cell) for cell in cells.values()):
+            suite, title = case.split(': ', 1)
+            links = {tree: cell.rsplit('; ', 1)[1] for tree, cell in cells.items()}
+            same.setdefault((suite, builds, volume, number, *links.items()), []).append(title)
+    lines = []
+    for (suite, builds, volume, number, *links), titles in same.items():
+        if len(titles) >= FOLD:
+            for title in titles:
+                del rows[f'{suite}: {title}', builds, volume, number]
+            cases = '; '.join(title.rsplit(', ', 1)[0] for title in titles)
+            sets = ', '.join(f'{tree} {link}' for tree, link in links)
+            lines.append(f'{text_of.SAME.capitalize()} in {suite}, {builds}, {volume} ({sets}): '
+                         f'{cases}.')
+    return rows, lines
 
 
 def profile():

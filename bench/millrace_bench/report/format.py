@@ -1,6 +1,8 @@
 """Numbers and verdicts as text, the same in pictures, pages and tables."""
 from millrace_bench.suites import SUITES
 
+SAME = 'no difference shown'    # the verdict where the interval includes 1
+
 
 def number(value):
     """A number for people: three or four significant digits."""
@@ -59,9 +61,9 @@ def change(compared):
 
 
 def verdict(compared, better):
-    """The verdict of a comparison: 'better', 'worse' or 'no difference shown'."""
+    """The verdict of a comparison: 'better', 'worse' or SAME."""
     if compared['includes_one']:
-        return 'no difference shown'
+        return SAME
     return 'better' if (compared['ratio'] > 1) == (better == 'higher') else 'worse'
 
 
