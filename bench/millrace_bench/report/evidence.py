@@ -5,6 +5,7 @@ makes the pages of test-results/.
 """
 import itertools
 import re
+import textwrap
 
 from millrace import TOP
 from millrace.patches.tables import table
@@ -133,8 +134,9 @@ def _without_same(rows):
                 del rows[f'{suite}: {title}', builds, volume, number]
             cases = '; '.join(title.rsplit(', ', 1)[0] for title in titles)
             sets = ', '.join(f'{tree} {link}' for tree, link in links)
-            lines.append(f'{text_of.SAME.capitalize()} in {suite}, {builds}, {volume} ({sets}): '
-                         f'{cases}.')
+            lines.append(textwrap.fill(
+                f'{text_of.SAME.capitalize()} in {suite}, {builds}, {volume} ({sets}): {cases}.',
+                99, break_long_words=False, break_on_hyphens=False))
     return rows, lines
 
 
