@@ -61,7 +61,7 @@ enter() {
 		mount --bind -o ro "$dist" "$root/mnt"
 		export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root
 		export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-		exec chroot "$root" "$@"
+		exec env -u TMPDIR chroot "$root" "$@"
 	' sh "$root" "$dist" "$archives" "$net" "$@"
 }
 

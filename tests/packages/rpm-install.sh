@@ -35,7 +35,7 @@ enter() {
         ip link set lo up
         mount -t proc proc "$root/proc"
         export LC_ALL=C.UTF-8 HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
-        exec chroot "$root" "$@"
+        exec env -u TMPDIR chroot "$root" "$@"
     ' sh "$root" "$@"
 }
 

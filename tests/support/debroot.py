@@ -97,7 +97,7 @@ chmod +x usr/sbin/policy-rc.d
 printf 'deb [trusted=yes] file:/srv/packages/%s ./\n' theirs ours >etc/apt/sources.list
 cp "$script" srv/script
 export LC_ALL=C.UTF-8 HOME=/root DEBIAN_FRONTEND=noninteractive
-exec chroot . bash -euo pipefail /srv/script </dev/null
+exec env -u TMPDIR chroot . bash -euo pipefail /srv/script </dev/null
 '''
 # what the script of a test can call
 PRELUDE = r'''
