@@ -74,16 +74,15 @@ def builds_about(result, patch):
 
 def _add(rows, result, builds):
     """Adds a set to the rows of a patch's page: {case, builds, volume, how many a tree has of
-    these: {tree: what it shows}}."""
+    these: {tree: (verdict and ratio, other figures that differ, link to the set)}}."""
     tree = result.data['tree']
     for case, compared in beside_vanilla(result, builds):
         key = (f'{result.data["suite"]}: {case["title"]}, {text_of.measure(case["measure"])}',
                f'{compared["build"]} / {compared["base"]}', text_of.volume(result.data))
         number = next(n for n in itertools.count() if tree not in rows.get((*key, n), ()))
-        figures = others(case, compared['build'])
-        rows.setdefault((*key, number), {})[tree] = '; '.join([
-            f'{verdict(case, compared)}: {ratio(compared)}', *([figures] if figures else []),
-            f'[{result.data["date"][:10]}](../../test-results/sets/{result.name}/)'])
+        rows.setdefault((*key, number), {})[tree] = (
+            f'{verdict(case, compared)}: {ratio(compared)}', others(case, compared['build']),
+            f'[{result.data["date"][:10]}](../../test-results/sets/{result.name}/)')
 
 
 def _about(result):
@@ -109,24 +108,26 @@ def measured(tree_names, header):
             _add(rows, result, builds)
     if not rows:
         return 'Not measured.' if header.suites else 'Not measured: see `Bench:` in its header.'
-    shown, same = _without_same(rows)
+    same = _fold(rows)
     parts = [LEGEND]
-    if shown:
+    if rows:
         parts.append(table(['case', 'builds', 'volume', *tree_names], [
-            [*key[:-1], *(cells.get(tree, 'not measured') for tree in tree_names)]
-            for key, cells in shown.items()]))
+            [*key[:-1], *('; '.join(filter(None, cells.get(tree, ['not measured'])))
+                          for tree in tree_names)]
+            for key, cells in rows.items()]))
     return '\n\n'.join(parts + same)
 
 
-def _without_same(rows):
-    """The rows of a patch's page, less those of a set of which FOLD or more cases show no
-    difference in any figure; and a line for each such set, which names the cases."""
+def _fold(rows):
+    """Takes the cases without a difference in any figure out of the rows of a patch's page, where
+    a set has FOLD or more of them.  Returns a line for each such set, which names the cases."""
     same = {}
     for (case, builds, volume, number), cells in rows.items():
-        if all(re.fullmatch(f'{text_of.SAME}: [^;]*; [^;]*', cell) for cell in cells.values()):
+        if all(shown.startswith(text_of.SAME) and not figures
+               for shown, figures, _ in cells.values()):
             suite, title = case.split(': ', 1)
-            links = {tree: cell.rsplit('; ', 1)[1] for tree, cell in cells.items()}
-            same.setdefault((suite, builds, volume, number, *links.items()), []).append(title)
+            links = [(tree, link) for tree, (*_, link) in cells.items()]
+            same.setdefault((suite, builds, volume, number, *links), []).append(title)
     lines = []
     for (suite, builds, volume, number, *links), titles in same.items():
         if len(titles) >= FOLD:
@@ -137,7 +138,7 @@ def _without_same(rows):
             lines.append(textwrap.fill(
                 f'{text_of.SAME.capitalize()} in {suite}, {builds}, {volume} ({sets}): {cases}.',
                 99, break_long_words=False, break_on_hyphens=False))
-    return rows, lines
+    return lines
 
 
 def profile():
