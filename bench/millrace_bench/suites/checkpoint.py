@@ -13,6 +13,7 @@ class WriteOnly(Case):
     name, title = 'write-only-16', 'write-only, 16 clients, redo log 64M'
     compare = ('worst_over_mean', 'p1_over_mean', 'p99_ms')
     warm_up = 5
+    sysbench = {}    # more options
 
     def __init__(self, scale):
         self.data = Sbtest(LOAD['tables'], scale.of(LOAD['rows'] // LOAD['tables'], least=1000))
@@ -20,7 +21,8 @@ class WriteOnly(Case):
 
     def measure(self, context):
         server = context.start()
-        load = self.data.arguments(rand_type=LOAD['rand-type'], threads=LOAD['threads'])
+        load = self.data.arguments(rand_type=LOAD['rand-type'], threads=LOAD['threads'],
+                                   **self.sysbench)
         context.warm_up(server, 'oltp_write_only', **load)
         result, timeline = context.load(server, 'oltp_write_only', **load)
         rates = [rate for _, rate, *_ in timeline]
@@ -29,8 +31,17 @@ class WriteOnly(Case):
                         p1_over_mean=stats.percentile(rates, 1) / mean)
 
 
+class FixedRate(WriteOnly):
+    """The same load, of which a part is asked for every second.
+
+    The response times have the time that transactions wait for a client, so that a second in
+    which the server stands still counts for all that were asked for in it."""
+    name, title = 'write-only-3000', 'write-only, 3,000 transactions/s asked for, redo log 64M'
+    sysbench = {'rate': 3000}
+
+
 class Checkpoint(Suite):
-    """One case."""
+    """As much as the server can, and a fixed rate."""
     name = 'checkpoint'
     title = 'write-heavy with a small redo log: throughput second by second'
     rounds, seconds = 4, 25
@@ -39,4 +50,4 @@ class Checkpoint(Suite):
     load = LOAD
 
     def cases(self):
-        return [WriteOnly(self.scale)]
+        return [WriteOnly(self.scale), FixedRate(self.scale)]
