@@ -5,7 +5,6 @@ A screen is chosen by rule, never by figure: chosen() takes one set for each sui
 case_summary() counts all its cases and names the slowest of them.
 """
 import collections
-import itertools
 import json
 
 from millrace import TOP
@@ -162,14 +161,15 @@ def by_itself(patch, results):
 def proofs(tree, results):
     """The table of a tree's patches: what is proven of each, and how it measures by itself.
 
-    Patches that follow one another with the same cells share a row."""
+    Patches with the same cells share a row."""
     proven = verdicts(tree)
     columns = list(next(iter(proven.values()), {}))
-    rows = [(name, [*(of[column] for column in columns), by_itself(name, results)])
-            for name, of in proven.items()]
+    rows = {}
+    for name, of in proven.items():
+        cells = *(of[column] for column in columns), by_itself(name, results)
+        rows.setdefault(cells, []).append(name)
     return table(['patch', *columns, 'by itself'],
-                 [[', '.join(name for name, _ in alike), *cells]
-                  for cells, alike in itertools.groupby(rows, key=lambda row: row[1])])
+                 [[', '.join(names), *cells] for cells, names in rows.items()])
 
 
 def suite_runs(tree):
