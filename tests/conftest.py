@@ -87,13 +87,22 @@ def on_disk():
                                        ignore_cleanup_errors=True)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """Notes that a test failed, for tmp_path."""
+    report = (yield).get_result()
+    item.failed = getattr(item, 'failed', False) or report.failed
+
+
 @pytest.fixture
 def tmp_path(request, tmp_path):
     """pytest's, removed at once: an unpacked source is 700 MB, and pytest keeps three runs.  For
-    tests/server it is on_disk()."""
+    tests/server it is on_disk(), and kept where the test failed, with "-failed" after its name."""
     if request.path.parent.name == 'server':
         with on_disk() as path:
             yield Path(path)
+            if request.node.failed:
+                os.rename(path, f'{path}-failed')
     else:
         yield tmp_path
     shutil.rmtree(tmp_path, ignore_errors=True)
