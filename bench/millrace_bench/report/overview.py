@@ -18,6 +18,7 @@ from millrace_bench.report.sets import comparison, kept
 
 PLACE = TOP / 'test-results'
 EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
+NOTES = 'e0a0a72'         # the last commit that has every note
 WORSE, NOT_HERE = 'WORSE', 'not run here'   # verdicts of tests/hostile
 WRITTEN = 'Written by `make tables`.'
 INTRODUCTION = f'''# Proven and measured
@@ -32,7 +33,8 @@ INTRODUCTION = f'''# Proven and measured
 - [hostile/](hostile/): each scenario of `make hostile`, step by step
 - [notes/](notes/): records by hand, by date
 
-Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`.
+Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`; {NOTES} has
+notes that later ones replace.
 
 **Measured** has one set for each suite and volume: the one that compares the whole series with
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with
