@@ -1,6 +1,7 @@
 """scripts/prove --quick: every subset, as quilt applies it, and nothing done twice."""
 import itertools
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -282,6 +283,21 @@ def test_a_changed_patch_is_not_proven(checkout, maker):
     assert f'| one | {TREE} | yes | not proven | not proven | not proven |' in page.read_text()
     assert run(checkout)[0] == 0
     assert f'| one | {TREE} | yes | yes | yes | yes | not proven |' in page.read_text()
+
+
+def test_a_patch_that_is_edited_meanwhile_is_not_proven(checkout, maker, tmp_path):
+    maker.add('one', {SHARED: put(1, '/* patch */')})
+    patch = checkout.path / 'patches' / TREE / 'one.patch'
+    (tmp_path / 'bin').mkdir()
+    program = tmp_path / 'bin/patch'
+    program.write_text(f"#!/bin/sh\nsed -i 's|/. patch .|/* edited *|' {patch}\n"
+                       f'exec {shutil.which("patch")} "$@"\n')
+    program.chmod(0o755)
+    assert run(checkout, PATH=f'{tmp_path / "bin"}:{os.environ["PATH"]}')[0] == 0
+    assert '/* edited */' in patch.read_text()
+    assert checkout.run('make', 'tables')[0] == 0
+    page = checkout.path / 'docs/patches/README.md'
+    assert f'| one | {TREE} | yes | not proven | not proven | not proven |' in page.read_text()
 
 
 @pytest.mark.parametrize('old, new, words', [

@@ -21,7 +21,7 @@ from millrace.patches import diff, mutations, patchfile, series
 from millrace.progress import Progress
 from millrace.prove import apply, lint, mutate, options, record, refresh, tests
 from millrace.prove.compile import BuildTree, added
-from millrace.prove.facts import Facts
+from millrace.prove.facts import Facts, digest
 from millrace.upstream import pins, tarballs
 
 
@@ -76,6 +76,7 @@ class Prepared:
     patches: dict       # {patch: Patch}
     vanilla: dict       # the state of the files that the patches are about
     source: BuildTree
+    about: dict         # record.keys() of all this
     pinned: bool        # whether the release is the one that the record is about
     recorded: dict
 
@@ -97,8 +98,13 @@ class Prepared:
         return mutate.DebugTree(self.context, self.facts, self.source.vanilla, self.source.paths)
 
     def log(self, subset):
-        """The log of a subset's compilation."""
-        return self.context.work / 'logs' / f'{self.label(subset).replace(" ", "+")}.log'
+        """The log of a subset's compilation, named by what it has, or, if shorter, has not."""
+        rest = [name for name in self.needs if name not in subset]
+        names = ['without', *rest] if 0 < len(rest) < len(subset) else self.label(subset).split()
+        name = '+'.join(names)
+        if len(name) > 200:             # file systems take 255 bytes
+            name = f'{name[:200]}+{digest(*names)[:8]}'
+        return self.context.work / 'logs' / f'{name}.log'
 
     def command(self, target, subset):
         """The command that makes this target of a subset."""
@@ -137,6 +143,7 @@ def locked(context):
 def prepare(context, pinned, recorded):
     """The Prepared of a context whose tarball is in the cache."""
     facts = Facts(context.work)
+    about = record.keys(context.tree, context.sha256)
     needs = series.depends(context.tree)
     patches = {name: patchfile.read(series.patch_file(context.tree, name)) for name in needs}
 
@@ -147,7 +154,7 @@ def prepare(context, pinned, recorded):
     return Prepared(context=context, facts=facts, needs=needs, patches=patches,
                     vanilla=vanilla(paths | set(options.LISTS)),
                     source=BuildTree(context, facts, vanilla, paths),
-                    pinned=pinned, recorded=recorded)
+                    about=about, pinned=pinned, recorded=recorded)
 
 
 def check_options(prepared, report):
@@ -379,7 +386,8 @@ def keep(prepared, report):
     part.write_text(json.dumps(report.result, indent=1) + '\n', encoding='utf-8')
     part.replace(work / 'result.json')
     if prepared.pinned:
-        record.update(report.tree, report.verdicts, datetime.date.today().isoformat())
+        record.update(report.tree, prepared.about, report.verdicts,
+                      datetime.date.today().isoformat())
 
 
 class NoTarball(Failure):

@@ -89,11 +89,12 @@ def verdicts(tree):
     return made
 
 
-def update(tree, new, date):
+def update(tree, about, new, date):
     """Takes new verdicts into the record, {patch: {proof: verdict}}, under this date; an unchanged
-    verdict keeps its date."""
+    verdict keeps its date.  `about`, as keys() has it, is from before the proofs began, for a
+    patch that was edited meanwhile is not proven."""
     known, made = load(tree), {}
-    for name, proofs in keys(tree, pins.read(tree)['SHA256']).items():
+    for name, proofs in about.items():
         made[name] = {}
         for proof, key in proofs.items():
             before, then, proven = entry(known, name, proof)
