@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from conftest import path_without, unpack
@@ -388,3 +389,16 @@ def test_it_agrees_with_quilt(diff, tmp_path):
 ], ids=['one', 'three', 'four', 'a dependency'])
 def test_what_is_compiled(needs, expected):
     assert sorted(map(''.join, proof.to_compile(needs))) == sorted(expected)
+
+
+def test_each_subset_of_many_patches_has_a_log(tmp_path):
+    needs = {f'fix-what-has-a-long-name-{number}': [] for number in range(30)}
+    needs['needs-half'] = list(needs)[:15]
+    fields = dict.fromkeys(proof.Prepared.__dataclass_fields__)
+    prepared = proof.Prepared(**fields | {'needs': needs,
+                                          'context': SimpleNamespace(work=tmp_path)})
+    (tmp_path / 'logs').mkdir()
+    subsets = proof.to_compile(needs)
+    for subset in subsets:
+        prepared.log(subset).touch()
+    assert len(list((tmp_path / 'logs').iterdir())) == len(subsets)

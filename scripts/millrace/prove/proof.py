@@ -97,13 +97,16 @@ class Prepared:
         """The source and build directory of a debug server."""
         return mutate.DebugTree(self.context, self.facts, self.source.vanilla, self.source.paths)
 
-    def log(self, subset):
-        """The log of a subset's compilation, named by what it has, or, if shorter, has not."""
+    def short(self, subset):
+        """A subset in few words: what it has or, where that is less, has not."""
         rest = [name for name in self.needs if name not in subset]
-        names = ['without', *rest] if 0 < len(rest) < len(subset) else self.label(subset).split()
-        name = '+'.join(names)
-        if len(name) > 200:             # file systems take 255 bytes
-            name = f'{name[:200]}+{digest(*names)[:8]}'
+        return 'without ' + ' '.join(rest) if 0 < len(rest) < len(subset) else self.label(subset)
+
+    def log(self, subset):
+        """The log of a subset's compilation."""
+        name = self.short(subset).replace(' ', '+')
+        if len(name) > 200:             # a file system takes 255 bytes
+            name = f'{name[:200]}+{digest(name)[:8]}'
         return self.context.work / 'logs' / f'{name}.log'
 
     def command(self, target, subset):
@@ -223,7 +226,7 @@ def check_refresh(prepared, applied, report):
 def compile_subset(prepared, applied, report, subset, warned=None):
     """Compiles a subset; where vanilla's warnings are given, says which it adds to them."""
     prepared.source.prepare(report.say)
-    name = prepared.label(subset) if subset else 'vanilla'
+    name = prepared.short(subset) if subset else 'vanilla'
     bar = Progress(f'{report.tree}: compiles {name}')
     outcome = prepared.source.warnings(applied.state(subset), prepared.log(subset), bar)
     bar.clear()
@@ -274,7 +277,7 @@ def compile_together(prepared, applied, compiled, report):
                  if subset not in compiled.outcomes or subset == everything for name in subset}
         report.verdict('with the others', wrong if everything in outcomes else set(prepared.needs),
                        prepared.needs)
-    changed = ', '.join(f'{prepared.label(subset)} {outcome.get("changed", "-")}'
+    changed = ', '.join(f'{prepared.short(subset)} {outcome.get("changed", "-")}'
                         for subset, outcome in outcomes.items())
     report.say(f'{len(outcomes) - len(bad)} of {len(outcomes)} subsets compile without a new '
                f'warning; objects changed: {changed}')
@@ -293,7 +296,7 @@ def name_faults(prepared, outcomes, report):
             what, lines = 'has warnings that vanilla has not', outcome['added']
         shown[subset] = {re.sub(r':\d+', '', line) for line in lines}
         if not any(set(other) < set(subset) and shown[subset] <= shown[other] for other in shown):
-            report.fault(f'{prepared.label(subset)} {what}', lines,
+            report.fault(f'{prepared.short(subset)} {what}', lines,
                          f'{prepared.command("patched", subset)}, then edit and make refresh; '
                          f'whole log: {prepared.log(subset)}')
 
