@@ -18,7 +18,7 @@ from millrace_bench.report.sets import comparison, kept
 
 PLACE = TOP / 'test-results'
 EVERYTHING = 'bbe7794'    # the last commit whose test-results/ has every earlier result
-NOTES = 'e0a0a72'         # the last commit that has every note
+NOTES = 'e0a0a72'         # has notes and sets that went since then
 WORSE, NOT_HERE = 'WORSE', 'not run here'   # verdicts of tests/hostile
 WRITTEN = 'Written by `make tables`.'
 INTRODUCTION = f'''# Proven and measured
@@ -34,7 +34,7 @@ INTRODUCTION = f'''# Proven and measured
 - [notes/](notes/): records by hand, by date
 
 Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`; {NOTES} has
-notes that later ones replace.
+notes that later ones replace, and sets of earlier forms of a patch.
 
 **Measured** has one set for each suite and volume: the one that compares the whole series with
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with
