@@ -393,7 +393,8 @@ def test_what_is_compiled(needs, expected):
 
 def test_each_subset_of_many_patches_has_a_log(tmp_path):
     needs = {f'fix-what-has-a-long-name-{number}': [] for number in range(30)}
-    needs['needs-half'] = list(needs)[:15]
+    half = list(needs)[:15]
+    needs |= {'needs-half': half, 'needs-half-too': half}
     fields = dict.fromkeys(proof.Prepared.__dataclass_fields__)
     prepared = proof.Prepared(**fields | {'needs': needs,
                                           'context': SimpleNamespace(work=tmp_path)})

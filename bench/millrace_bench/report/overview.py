@@ -34,7 +34,7 @@ INTRODUCTION = f'''# Proven and measured
 - [notes/](notes/): records by hand, by date
 
 Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`; {NOTES} has
-notes that later ones replace, and sets of earlier forms of a patch.
+notes that later ones replace, and some sets of earlier forms of patches.
 
 **Measured** has one set for each suite and volume: the one that compares the whole series with
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with

@@ -4,9 +4,9 @@ The source is vanilla's, in work/<tree>/prove, its build directory inside it.  s
 writes the files that differ in the wanted state, with a new time, so that ninja knows
 what to compile; ccache has most of it from another time.  Warnings are kept beside the
 objects (keep-warnings), so those of a state are there whoever compiled what.  The
-compiler is called as the packages' build calls it, so what `make tarball` has compiled
-without a profile is in ccache for the proofs, and the other way round.  Of a state, only the
-objects are compiled that it can change; vanilla's are, where any patch can change them.
+compiler is called as the packages' build calls it, but without debug information and profile,
+so ccache shares nothing with that.  Of a state, only the objects are compiled that it can
+change; vanilla's are, where any patch can change them.
 """
 import functools
 import hashlib

@@ -100,7 +100,9 @@ class Prepared:
     def short(self, subset):
         """A subset in few words: what it has or, where that is less, has not."""
         rest = [name for name in self.needs if name not in subset]
-        return 'without ' + ' '.join(rest) if 0 < len(rest) < len(subset) else self.label(subset)
+        if 0 < len(rest) < len(subset):
+            return f'all without {" ".join(rest)}'
+        return self.label(subset)
 
     def log(self, subset):
         """The log of a subset's compilation."""
