@@ -73,6 +73,7 @@ reproduce: packages     ## build the packages again elsewhere and compare the by
 ##: Measuring
 bench: setup-bench      ## measure builds side by side, into test-results/new/
 	@bench/run --tree "$$TREE" $(if $(SUITE),--suite "$$SUITE") \
+	    $(if $(CASES),--cases "$$CASES") \
 	    $(if $(BUILDS),--builds "$$BUILDS") $(if $(IOPS),--iops "$$IOPS") \
 	    $(if $(VOLUME),--volume "$$VOLUME") \
 	    $(if $(ROUNDS),--rounds "$$ROUNDS") $(if $(SECONDS),--seconds "$$SECONDS") \
@@ -109,6 +110,7 @@ help:                   ## print this list
 	@echo '  DIST=bookworm        release, repo: Debian that the .deb are for (pin.conf says it)'
 	@echo '  REVISION=            promote: the revision (default: the newest of the tree)'
 	@echo '  SUITE= BUILDS="a b"  bench: workloads (bench/run --help lists them) and builds'
+	@echo '  CASES="a b"          bench: some cases of the suite (default: all)'
 	@echo '  IOPS=3000            bench: requests a second that the disk allows'
 	@echo '  VOLUME=gp3           bench: requests and bytes a second of a volume (docs/measure.md)'
 	@echo '  SIZE= SECONDS=       bench, profile: size of the data (1: the usual), seconds of load'

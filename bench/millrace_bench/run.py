@@ -1,13 +1,14 @@
 """Measures builds of the server side by side.
 
-Usage: bench/run [--suite NAME] [--builds "A B"] [--tree TREE] [--iops N | --volume NAME]
-                 [--rounds N] [--seconds N] [--size X] [--data DIR] [--results DIR]
+Usage: bench/run [--suite NAME] [--cases "A B"] [--builds "A B"] [--tree TREE]
+                 [--iops N | --volume NAME] [--rounds N] [--seconds N] [--size X] [--data DIR]
+                 [--results DIR]
 
-`make bench` calls it with SUITE, BUILDS, TREE, IOPS, VOLUME, ROUNDS, SECONDS, SIZE and DATA.  The
-first of the builds is the base of the comparisons; bench/millrace_bench/builds/ has their names.
-The result is a directory below test-results/new/; docs/measure.md says how to read it, and
-bench/keep takes it into test-results/sets/.  Exit status: 0; 1 where a run failed; 130 where it
-was interrupted.  Finished runs are kept in any case.
+`make bench` calls it with SUITE, CASES, BUILDS, TREE, IOPS, VOLUME, ROUNDS, SECONDS, SIZE and
+DATA.  The first of the builds is the base of the comparisons; bench/millrace_bench/builds/ has
+their names.  The result is a directory below test-results/new/; docs/measure.md says how to read
+it, and bench/keep takes it into test-results/sets/.  Exit status: 0; 1 where a run failed; 130
+where it was interrupted.  Finished runs are kept in any case.
 """
 import fcntl
 import os
@@ -29,6 +30,8 @@ def arguments(argv):
     options = parser('bench/run', __doc__)
     options.add_argument('--suite', choices=suites.NAMES, default='short',
                          help='default: %(default)s')
+    options.add_argument('--cases', metavar='"A B"',
+                         help='names of cases of the suite; default: all of them')
     options.add_argument('--builds', default='vanilla millrace',
                          help='names of builds, the base first; default: %(default)s')
     options.add_argument('--tree', help='release tree; default: that of trees/default')
@@ -69,6 +72,16 @@ def checked_names(text, tree):
     return names
 
 
+def chosen_cases(text, cases):
+    """The cases that CASES names, in their own order.  Raises Failure."""
+    names, known = text.split(), [case.name for case in cases]
+    unknown = ' '.join(name for name in names if name not in known)
+    if unknown or not names:
+        raise Failure(f'CASES="{text}": no case of the suite: {unknown or "(empty)"}',
+                      f'some of: {" ".join(known)}')
+    return [case for case in cases if case.name in names]
+
+
 def locked(place):
     """Makes the directory of the data, and locks it: the lock's open file.  Raises Failure."""
     try:
@@ -90,6 +103,8 @@ def main(argv):
     tree = asked.tree or default_tree()
     names = checked_names(asked.builds, tree)
     suite = suites.SUITES[asked.suite]
+    suite = suite(Scale(asked.seconds or suite.seconds, asked.size))
+    cases = None if asked.cases is None else chosen_cases(asked.cases, suite.cases())
     place = asked.data.resolve()
     disk.Disk(volume(asked), place).check()
     with locked(place):
@@ -98,8 +113,8 @@ def main(argv):
             for program in suite.programs:
                 build.program(program)    # raises Failure where it is missing
         run = runner.Runner(runner.Plan(
-            suite(Scale(asked.seconds or suite.seconds, asked.size)), tree, builds.version(tree),
-            chosen, place, asked.results, asked.rounds, volume(asked)))
+            suite, tree, builds.version(tree), chosen, place, asked.results, asked.rounds,
+            volume(asked), cases))
         try:
             run.run()
         finally:

@@ -127,7 +127,7 @@ def test_two_builds_side_by_side(server_tree, work, tmp_path):
         assert all(run['figures']['pages_read'] > 20 for run in case['runs'])
     assert 'other/one' in done.stdout
     kept = keep.keep(path, sets=tmp_path / 'sets')
-    assert kept.name == f'{TREE}-scan+one+other' and not path.exists()
+    assert kept.name == f'{TREE}-scan+one+other+size0.005' and not path.exists()
 
 
 def started(*arguments):
@@ -181,15 +181,18 @@ def test_a_server_that_dies_fails_the_run(server_tree, work, tmp_path):
 
 
 def test_an_interrupt_ends_the_servers_and_keeps_what_was_measured(server_tree, work, tmp_path):
-    process, server = started('--suite', 'oltp', '--builds', server_tree, '--rounds', 2, *TINY,
-                              '--seconds', 4, '--data', work, '--results', tmp_path)
+    process, server = started('--suite', 'oltp', '--cases', 'read-only-16', '--builds',
+                              server_tree, '--rounds', 2, *TINY, '--seconds', 4, '--data', work,
+                              '--results', tmp_path)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 130 and 'Traceback' not in errors, errors
     assert command(server) == ''
     record, _ = only(tmp_path)
     assert not record['complete'] and record['error'] == 'interrupted'
-    assert len(record['cases'][0]['runs']) == 1
+    [case] = record['cases']
+    assert (case['name'], len(case['runs'])) == ('read-only-16', 1)
+    assert record['load']['cases'] == 'read-only-16'
     assert sorted(place.name for place in work.iterdir()) == ['.lock', 'data']
 
 

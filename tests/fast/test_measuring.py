@@ -28,6 +28,7 @@ from millrace_bench.measure import case as parts
 from millrace_bench.measure import data, limits, result, runner, server, stats, sysbench
 from millrace_bench.measure.case import Case, Scale, Suite
 from millrace_bench.measure.client import SqlError
+from millrace_bench.run import chosen_cases
 from millrace_bench.suites import bulk, contention, iibench, undospace
 from millrace_bench.train import training
 from millrace_bench.train import __main__ as train
@@ -528,6 +529,15 @@ def test_suites(name):
     assert f'| {name} |' in (TOP / 'docs/measure.md').read_text()
     # two builds, without the preparation of the data
     assert sum(case.estimate for case in cases) * suite.rounds * 2 < 15 * 60
+
+
+def test_chosen_cases():
+    """In the order of the suite; a name that it lacks is named, beside those it has."""
+    cases = suites.SUITES['scan'](Scale(1)).cases()
+    assert chosen_cases('random ascending', cases) == [cases[0], cases[2]]
+    for text, said in (('ascending scan', 'suite: scan\n'), (' ', r'suite: \(empty\)\n')):
+        with pytest.raises(Failure, match=f'{said}.*some of: ascending descending random'):
+            chosen_cases(text, cases)
 
 
 def pools(name, size):

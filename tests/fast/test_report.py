@@ -139,6 +139,14 @@ def test_a_set_is_named_for_its_builds(small, builds, name):
     assert ResultSet(small.with_name('other')).kept_name() == f'10.11-oltp-iops3000{name}'
 
 
+@pytest.mark.parametrize('load, name', [
+    ({'size': 1}, ''), ({'size': 0.5}, '+size0.5'),
+    ({'size': 20, 'cases': 'read-only-16'}, '+size20+read-only-16')])
+def test_a_set_is_named_for_its_size_and_cases(small, load, name):
+    sample.change(small, lambda data: data['load'].update(load))
+    assert ResultSet(small).kept_name() == f'10.11-oltp-iops3000{name}'
+
+
 @pytest.mark.parametrize('name, said', [
     ('10.11-oltp+views', None), ('10.11-scan', '10.11-oltp'), ('../x', '10.11-oltp'),
     ('10.11-oltp+/x', '10.11-oltp')])

@@ -120,7 +120,7 @@ GIVEN = {'rebase': 'VERSION', 'new-patch': 'NAME', 'import-patch': 'FILE NAME',
          'export-patch': 'NAME', 'prove': 'TREE', 'report': 'SET', 'profile': 'TREE SECONDS SIZE',
          'release': 'KEY BASE DIST TREE', 'repo': 'KEY BASE DIST TREE',
          'promote': 'KEY BASE REVISION TREE',
-         'bench': 'TREE SUITE BUILDS IOPS VOLUME ROUNDS SECONDS SIZE DATA', 'help': 'TREE'}
+         'bench': 'TREE SUITE CASES BUILDS IOPS VOLUME ROUNDS SECONDS SIZE DATA', 'help': 'TREE'}
 
 
 @pytest.mark.parametrize('target', GIVEN)

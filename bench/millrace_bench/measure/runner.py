@@ -35,7 +35,8 @@ class Plan:
     """The plan of a run: a suite at a scale, the builds, the place and the rounds.
 
     The first of the builds is the base; `work` is a directory on the local disk, `results`
-    the one that result sets are written into; `rounds` 0 is the suite's own number."""
+    the one that result sets are written into; `rounds` 0 is the suite's own number, `cases` None
+    is all of the suite's."""
     suite: Suite
     tree: str
     version: str
@@ -44,6 +45,7 @@ class Plan:
     results: Path
     rounds: int = 0
     volume: Volume = None
+    cases: list = None
 
 
 class Runner:
@@ -52,7 +54,7 @@ class Runner:
     def __init__(self, plan):
         self.plan, suite = plan, plan.suite
         self.rounds = plan.rounds or suite.rounds
-        self.cases = suite.cases()
+        self.cases = plan.cases or suite.cases()
         self.runs = [(number, case, build) for number in range(1, self.rounds + 1)
                      for case in self.cases for build in order(plan.builds, number)]
         self.disk = Disk(plan.volume, plan.work)
@@ -66,7 +68,9 @@ class Runner:
             'machine': machine.describe(plan.work), 'limit': {'iops': None, 'by': None},
             'builds': [], 'server': {**OPTIONS, **suite.server},
             'load': {'engine': sysbench.version(), 'rounds': self.rounds,
-                     'seconds': suite.scale.seconds, 'size': suite.scale.size, **suite.load},
+                     'seconds': suite.scale.seconds, 'size': suite.scale.size, **suite.load,
+                     **({'cases': ' '.join(case.name for case in plan.cases)} if plan.cases
+                        else {})},
             'cases': [{'name': case.name, 'title': case.title, 'measure': case.unit,
                        'better': case.better, 'server': dict(case.options), 'runs': [],
                        'comparisons': []} for case in self.cases]}

@@ -127,11 +127,14 @@ class ResultSet:
                     raise Failure(f'{self.path}/log.gz: no log of a run: {head.strip("= ")}', MEND)
 
     def kept_name(self):
-        """Its name in test-results/sets: tree, suite, limit, and the builds that are not the
-        usual ones."""
-        data, others = self.data, [build for build in self.builds if build not in USUAL]
+        """Its name in test-results/sets: tree, suite, limit, and what is not as usual: builds,
+        size, cases."""
+        data, load = self.data, self.data['load']
+        others = [build for build in self.builds if build not in USUAL]
+        others += [f'size{load["size"]:g}'] if load.get('size', 1) != 1 else []
+        others += load.get('cases', '').split()
         return '+'.join([f'{data["tree"]}-{data["suite"]}{suffix(data["limit"])}',
-                         *(re.sub(r'[^\w.-]+', '-', build) for build in others)])
+                         *(re.sub(r'[^\w.-]+', '-', other) for other in others)])
 
 
 def place(result):
