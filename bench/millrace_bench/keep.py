@@ -3,8 +3,8 @@
 Usage: bench/keep SET [--as NAME]
 
 SET is a directory that `make bench` has written, below test-results/new.  Its name among the sets
-is made from tree, suite, limit and builds, as in 10.11-scan-iops3000; --as gives another, for a
-set of single cases: --as 10.11-unseen+views.  The older set stays in git's history.
+is made from tree, suite, limit, builds, size and cases, as in 10.11-bulk-gp3-500+import; --as
+gives another.  The older set stays in git's history.
 """
 import os
 import re
@@ -49,7 +49,7 @@ def main(argv):
     options = parser('bench/keep', __doc__)
     options.add_argument('set', type=Path, metavar='SET', help='the result set')
     options.add_argument('--as', dest='name', metavar='NAME',
-                         help='its name; default: from tree, suite, limit and builds')
+                         help='its name; default: made from the set')
     asked = options.parse_args(argv)
     place = keep(asked.set, asked.name)
     print(f'{os.path.relpath(place)}: kept\nbring the pages up to date: make tables')

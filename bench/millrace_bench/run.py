@@ -73,13 +73,14 @@ def checked_names(text, tree):
 
 
 def chosen_cases(text, cases):
-    """The cases that CASES names, in their own order.  Raises Failure."""
+    """The cases that CASES names, in their own order; None for all.  Raises Failure."""
     names, known = text.split(), [case.name for case in cases]
     unknown = ' '.join(name for name in names if name not in known)
     if unknown or not names:
         raise Failure(f'CASES="{text}": no case of the suite: {unknown or "(empty)"}',
                       f'some of: {" ".join(known)}')
-    return [case for case in cases if case.name in names]
+    chosen = [case for case in cases if case.name in names]
+    return None if len(chosen) == len(cases) else chosen
 
 
 def locked(place):

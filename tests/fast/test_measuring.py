@@ -535,6 +535,7 @@ def test_chosen_cases():
     """In the order of the suite; a name that it lacks is named, beside those it has."""
     cases = suites.SUITES['scan'](Scale(1)).cases()
     assert chosen_cases('random ascending', cases) == [cases[0], cases[2]]
+    assert chosen_cases('descending random ascending', cases) is None
     for text, said in (('ascending scan', 'suite: scan\n'), (' ', r'suite: \(empty\)\n')):
         with pytest.raises(Failure, match=f'{said}.*some of: ascending descending random'):
             chosen_cases(text, cases)

@@ -74,9 +74,15 @@ class ResultSet:
         return [build['name'] for build in self.data['builds']]
 
     @property
+    def whole(self):
+        """Whether it has all cases of its suite, with the usual amount of data."""
+        load = self.data['load']
+        return 'cases' not in load and load.get('size', 1) == 1
+
+    @property
     def usual(self):
-        """Whether its builds are vanilla and millrace, and perhaps debian."""
-        return {'vanilla', 'millrace'} <= set(self.builds) <= set(USUAL)
+        """Whether it is whole, and its builds are vanilla and millrace, and perhaps debian."""
+        return self.whole and {'vanilla', 'millrace'} <= set(self.builds) <= set(USUAL)
 
     def builds_of(self, case):
         """Names of the builds that have runs in a case."""
@@ -138,7 +144,8 @@ class ResultSet:
 
 
 def place(result):
-    """Key to sort result sets by: tree, suite in the order of make help, limit, builds."""
+    """Key to sort result sets by: tree, suite in the order of make help, limit, what is not as
+    usual."""
     data = result.data
     suite = data['suite']
     number = suites.NAMES.index(suite) if suite in suites.NAMES else len(suites.NAMES)

@@ -2,7 +2,7 @@
 the data in memory and with a buffer pool of about a fifth of them."""
 from millrace.errors import Failure
 from millrace_bench.measure import sysbench
-from millrace_bench.measure.case import Case, Suite, measured
+from millrace_bench.measure.case import OF_TRANSACTIONS, Case, Suite, measured
 from millrace_bench.measure.data import Data
 
 LOAD = {'warehouses': 4, 'threads': 8}
@@ -84,6 +84,7 @@ class Warehouses(Data):
 class Mix(Case):
     """The standard mix with a buffer pool of `pool` MiB."""
     unit = 'new-order transactions/min'
+    compare = (*OF_TRANSACTIONS, 'pages_read_per_transaction')
     warm_up = 5
 
     def __init__(self, name, title, data, pool, scale):
@@ -96,11 +97,13 @@ class Mix(Case):
         check(server)    # which brings most of the data into the pool, too
         load = {'threads': LOAD['threads'], **self.data.sizes}
         context.warm_up(server, 'tpcc', **load)
-        before = orders(server)
+        before, pages = orders(server), server.status()['innodb_pages_read']
         result, timeline = context.load(server, 'tpcc', **load)
+        pages = server.status()['innodb_pages_read'] - pages
         done = orders(server) - before
         check(server)
-        return measured(result, timeline, value=done / result.seconds * 60, new_orders=done)
+        return measured(result, timeline, value=done / result.seconds * 60, new_orders=done,
+                        pages_read_per_transaction=pages / max(1, result.transactions))
 
 
 class Tpcc(Suite):
