@@ -50,9 +50,10 @@ build for seconds and MiB. In brackets is its 95 % confidence interval;
 SETS = f'''# The kept sets
 
 {WRITTEN} A row for each comparison: the newest set of each suite, volume, and
-choice of builds, size and cases. A ratio is that of the build to the base, with its 95 % confidence interval.
-Less is better for seconds and MiB, more for the others. *no difference shown*: the interval
-includes 1. [The method](../../docs/measure.md); [one screen a tree](../README.md).
+choice of builds, size and cases. A ratio is that of the build to the base, with its 95 %
+confidence interval. Less is better for seconds and MiB, more for the others. *no difference
+shown*: the interval includes 1. [The method](../../docs/measure.md);
+[one screen a tree](../README.md).
 '''
 SUITES = f'''# Upstream's suites
 
@@ -76,8 +77,8 @@ def _rank(result):
 
 def chosen(results):
     """The sets of a tree's screen, and for each the later ones of the same suite, volume and
-    build: [(set, [later set])].  The short suite is there where no other is, a set of some cases or
-    of another size never."""
+    build: [(set, [later set])].  The short suite is there where no other is, a set of some cases
+    or of another size never."""
     groups = collections.defaultdict(list)
     for result in results:
         if series_build(result) and result.whole:
@@ -259,8 +260,8 @@ def sets_of_tree(tree, results):
     """The part of test-results/sets/README.md about a tree."""
     text = [f'## {tree}', f'On {machines(results)}.']
     for title, rows in (('### The whole series', [one for one in results if one.usual]),
-                        ('### Single patches, left-out patches, no profile, some cases, other sizes',
-                         [one for one in results if not one.usual])):
+                        ('### Single patches, left-out patches, no profile, some cases, '
+                         'other sizes', [one for one in results if not one.usual])):
         if rows:
             text += [title, sets_table(rows)]
     return '\n\n'.join(text)
