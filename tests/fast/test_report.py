@@ -327,15 +327,17 @@ def test_the_choice_of_a_screen(tmp_path, sets_there, expected):
         assert best.name == names[expected]
 
 
-@pytest.mark.parametrize('load', [{'cases': 'read-only-16'}, {'size': 0.1}])
-def test_a_set_that_is_not_whole_is_on_no_screen(tmp_path, load):
-    """Not even where its build goes before that of the whole one, and it is newer."""
-    made_set(tmp_path, '10.11-oltp+plain-millrace', PLAIN, '2026-01-01')
+@pytest.mark.parametrize('load, builds, again', [
+    ({'cases': 'read-only-16'}, PROFILED, ['10.11-oltp+part']),
+    ({'cases': 'read-only-16'}, PLAIN, []), ({'size': 0.1}, PROFILED, [])])
+def test_a_screen_prefers_the_whole_suite_of_the_usual_size(tmp_path, load, builds, again):
+    """Also where a part is newer, or of a build that goes before; of the same build, it is what was
+    measured again."""
+    made_set(tmp_path, '10.11-oltp+whole', builds, '2026-01-01')
     made_set(tmp_path, '10.11-oltp+part', PROFILED, '2026-02-01')
     sample.change(tmp_path / '10.11-oltp+part', lambda data: data['load'].update(load))
     [(best, later)] = overview.chosen(sets.sets_in(tmp_path))
-    assert (best.name, later) == ('10.11-oltp+plain-millrace', [])
-    assert not any(result.usual for result in sets.sets_in(tmp_path))
+    assert (best.name, [result.name for result in later]) == ('10.11-oltp+whole', again)
 
 
 def test_a_loss_stays_beside_a_later_measurement(few):

@@ -94,7 +94,8 @@ def measured(tree_names, header):
     """The table of a patch's page, with a column for each of these trees: sets with the patch
     alone or left out, then the series' sets of the suites that its header names, if the patch was
     in the series, with the profile where there are such."""
-    results = [result for result in kept() if result.data['tree'] in tree_names]
+    results = [result for result in kept()
+               if result.data['tree'] in tree_names and result.usual_size]
     rows = {}
     for result in results:
         if builds := builds_about(result, header.name):
@@ -102,9 +103,9 @@ def measured(tree_names, header):
     for result in results:
         builds = [build['name'] for build in result.data['builds'][1:]
                   if build['name'] in SERIES and header.name in build['patches']]
-        better = (other.usual and _about(other) == _about(result) for other in results)
+        better = (other.usual and other.whole and _about(other) == _about(result) for other in results)
         if builds and result.data['suite'] in header.suites and 'vanilla' in result.builds \
-                and (result.usual or not any(better)):
+                and (result.usual and result.whole or not any(better)):
             _add(rows, result, builds)
     if not rows:
         return 'Not measured.' if header.suites else 'Not measured: see `Bench:` in its header.'

@@ -72,16 +72,17 @@ def series_build(result):
 
 def _rank(result):
     """The order in which sets of the same suite and volume are chosen, the last one first."""
-    return series_build(result) == SERIES[0], len(result.data['cases']), result.data['date']
+    return result.whole, series_build(result) == SERIES[0], len(result.data['cases']), \
+        result.data['date']
 
 
 def chosen(results):
     """The sets of a tree's screen, and for each the later ones of the same suite, volume and
-    build: [(set, [later set])].  The short suite is there where no other is, a set of some cases
-    or of another size never."""
+    build: [(set, [later set])].  The short suite is there where no other is, and no
+    set of another size."""
     groups = collections.defaultdict(list)
     for result in results:
-        if series_build(result) and result.whole:
+        if series_build(result) and result.usual_size:
             groups[result.data['suite'], text_of.volume(result.data)].append(result)
     volumes = [volume for _, volume in groups]
     screen = []

@@ -75,14 +75,19 @@ class ResultSet:
 
     @property
     def whole(self):
-        """Whether it has all cases of its suite, with the usual amount of data."""
-        load = self.data['load']
-        return 'cases' not in load and load.get('size', 1) == 1
+        """Whether all cases of its suite ran."""
+        return 'cases' not in self.data['load']
+
+    @property
+    def usual_size(self):
+        """Whether it has the usual amount of data."""
+        return self.data['load'].get('size', 1) == 1
 
     @property
     def usual(self):
-        """Whether it is whole, and its builds are vanilla and millrace, and perhaps debian."""
-        return self.whole and {'vanilla', 'millrace'} <= set(self.builds) <= set(USUAL)
+        """Whether its size is the usual one, and its builds are vanilla and millrace, and perhaps
+        debian."""
+        return self.usual_size and {'vanilla', 'millrace'} <= set(self.builds) <= set(USUAL)
 
     def builds_of(self, case):
         """Names of the builds that have runs in a case."""
