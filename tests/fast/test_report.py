@@ -331,8 +331,8 @@ def test_the_choice_of_a_screen(tmp_path, sets_there, expected):
     ({'cases': 'read-only-16'}, PROFILED, ['10.11-oltp+part']),
     ({'cases': 'read-only-16'}, PLAIN, []), ({'size': 0.1}, PROFILED, [])])
 def test_a_screen_prefers_the_whole_suite_of_the_usual_size(tmp_path, load, builds, again):
-    """Also where a part is newer, or of a build that goes before; of the same build, it is what was
-    measured again."""
+    """Also where a part is newer, or of a build that goes before; of the same build, it is what
+    was measured again."""
     made_set(tmp_path, '10.11-oltp+whole', builds, '2026-01-01')
     made_set(tmp_path, '10.11-oltp+part', PROFILED, '2026-02-01')
     sample.change(tmp_path / '10.11-oltp+part', lambda data: data['load'].update(load))

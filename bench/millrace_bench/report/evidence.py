@@ -103,7 +103,8 @@ def measured(tree_names, header):
     for result in results:
         builds = [build['name'] for build in result.data['builds'][1:]
                   if build['name'] in SERIES and header.name in build['patches']]
-        better = (other.usual and other.whole and _about(other) == _about(result) for other in results)
+        better = (other.usual and other.whole and _about(other) == _about(result)
+                  for other in results)
         if builds and result.data['suite'] in header.suites and 'vanilla' in result.builds \
                 and (result.usual and result.whole or not any(better)):
             _add(rows, result, builds)

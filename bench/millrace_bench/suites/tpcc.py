@@ -125,4 +125,4 @@ class Tpcc(Suite):
         return [Mix('memory', 'TPC-C mix, in memory', data, max(256, 256 * warehouses),
                     self.scale),
                 IoBound('io', 'TPC-C mix, pool a fifth of the data', data,
-                    max(16, round(20 * warehouses * share)), self.scale)]
+                        max(16, round(20 * warehouses * share)), self.scale)]
