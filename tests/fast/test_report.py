@@ -420,7 +420,7 @@ def test_the_table_of_a_patch_folds_cases_without_a_difference(monkeypatch):
                  ('dump', same, ''), ('backup', same, '')]}
     monkeypatch.setattr(evidence, 'kept', lambda: [types.SimpleNamespace(
         data={'tree': '10.11', 'suite': 'bulk', 'limit': None, 'builds': []},
-        builds=['vanilla', 'only:a'], name='x', usual=True)])
+        builds=['vanilla', 'only:a'], name='x', usual=True, usual_size=True, whole=True)])
     monkeypatch.setattr(evidence, '_add', lambda rows, *_: rows.update(
         {(case, 'only:a / vanilla', 'local disk', 0): dict(cell) for case, cell in cells.items()}))
     table, folded = evidence.measured(['10.11'], header('a', 'bulk')).split('\n\n')[1:]
