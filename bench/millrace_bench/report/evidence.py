@@ -96,6 +96,7 @@ def measured(tree_names, header):
     in the series, with the profile where there are such."""
     results = [result for result in kept()
                if result.data['tree'] in tree_names and result.usual_size]
+    best = [result for result in results if result.usual and result.whole]
     rows = {}
     for result in results:
         if builds := builds_about(result, header.name):
@@ -103,10 +104,9 @@ def measured(tree_names, header):
     for result in results:
         builds = [build['name'] for build in result.data['builds'][1:]
                   if build['name'] in SERIES and header.name in build['patches']]
-        better = (other.usual and other.whole and _about(other) == _about(result)
-                  for other in results)
+        better = (_about(other) == _about(result) for other in best)
         if builds and result.data['suite'] in header.suites and 'vanilla' in result.builds \
-                and (result.usual and result.whole or not any(better)):
+                and (result in best or not any(better)):
             _add(rows, result, builds)
     if not rows:
         return 'Not measured.' if header.suites else 'Not measured: see `Bench:` in its header.'

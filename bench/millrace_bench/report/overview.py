@@ -78,8 +78,8 @@ def _rank(result):
 
 def chosen(results):
     """The sets of a tree's screen, and for each the later ones of the same suite, volume and
-    build: [(set, [later set])].  The short suite is there where no other is, and no
-    set of another size."""
+    build: [(set, [later set])].  The short suite is there where no other is, and no set of another
+    size."""
     groups = collections.defaultdict(list)
     for result in results:
         if series_build(result) and result.usual_size:

@@ -142,7 +142,7 @@ class ResultSet:
         size, cases."""
         data, load = self.data, self.data['load']
         others = [build for build in self.builds if build not in USUAL]
-        others += [f'size{load["size"]:g}'] if load.get('size', 1) != 1 else []
+        others += [] if self.usual_size else [f'size{load["size"]:g}']
         others += load.get('cases', '').split()
         return '+'.join([f'{data["tree"]}-{data["suite"]}{suffix(data["limit"])}',
                          *(re.sub(r'[^\w.-]+', '-', other) for other in others)])
