@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from millrace import TOP
+from millrace.command import forget_stray_variables
 from millrace.patches import diff, series
 from millrace.upstream import pins, tarballs
 from support.checkout import CACHE, TREE, Checkout
@@ -56,7 +57,10 @@ def memory(room):
 
 
 def pytest_configure(config):
-    """Puts temporary files into memory, where there is room for them."""
+    """Puts temporary files into memory, where there is room for them.
+
+    Called by a hook of git, the tests do not write into its index."""
+    forget_stray_variables()
     fast = Path(__file__).parent / 'fast'
     if config.option.basetemp or 'TMPDIR' in os.environ:
         return

@@ -28,8 +28,8 @@ for name in "${!GIT_@}"; do
     esac
 done
 unset name
-# quilt does not quote it
-case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac
+# quilt does not quote it, and goes on without it
+[[ ${TMPDIR:-} =~ ^/[^[:space:]]*$ && -w $TMPDIR ]] || unset TMPDIR
 
 # The real path: CMake and the compiler see only that one.
 TOP=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)

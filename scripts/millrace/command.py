@@ -1,5 +1,6 @@
 """Shared by all commands: arguments, error reporting, interrupts and running subprocesses."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,8 +9,10 @@ from pathlib import Path
 from millrace import TOP
 from millrace.errors import Failure
 
-# variables of a caller (a git hook, a user of quilt) that lead git, quilt and cd astray
-STRAY = ('GIT_', 'QUILT_', 'CDPATH')
+# how variables of a caller (a git hook, a user of quilt) begin that lead programs astray;
+# build/lib/context.sh has those of the steps
+STRAY = ('GIT_', 'QUILT_', 'CDPATH', 'POSIXLY_CORRECT', 'GREP_OPTIONS', 'TAR_OPTIONS', 'XZ_OPT',
+         'XZ_DEFAULTS', 'GZIP')
 
 
 def parser(program, description):
@@ -82,6 +85,7 @@ def run_command(name, main, argv=None):
     141 where nobody reads stdout any more.  SIGPIPE stays ignored, as Python has it: a word to a
     server that has died must not end the command."""
     heed_signals()
+    forget_stray_variables()
     _open_outputs()
     for stream in (sys.stdout, sys.stderr):             # a patch may have lines in any encoding
         stream.reconfigure(errors='backslashreplace')
@@ -106,10 +110,19 @@ def say(name, text):
     print(f'{name}: {text}', flush=True)
 
 
+def forget_stray_variables():
+    """Takes STRAY variables out of the environment, and a TMPDIR that quilt cannot use."""
+    for name in [name for name in os.environ if name.startswith(STRAY)]:
+        del os.environ[name]
+    place = os.environ.get('TMPDIR', '/')
+    if not re.fullmatch(r'/\S*', place) or not os.access(place, os.W_OK):
+        os.environ.pop('TMPDIR', None)
+
+
 def environment(**variables):
-    """The caller's environment with these variables, without those that are STRAY; GNUPGHOME is
-    absolute, for a command that runs elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(STRAY)}
+    """The environment with these variables; GNUPGHOME is absolute, for a command that runs
+    elsewhere."""
+    kept = dict(os.environ)
     if kept.get('GNUPGHOME'):
         kept['GNUPGHOME'] = os.path.abspath(kept['GNUPGHOME'])
     return {**kept, **{name: str(value) for name, value in variables.items()}}

@@ -277,6 +277,14 @@ def test_a_work_directory_behind_a_link(small, tmp_path):
     edit_and_refresh(small)
 
 
+@pytest.mark.parametrize('name', ['a place', 'a:b', 'a\\b'])
+def test_a_path_that_the_tools_do_not_take(checkout, tmp_path, name):
+    checkout.path = checkout.path.rename(tmp_path / name)
+    status, text = checkout.run('build/apply')
+    assert status and str(checkout.path) in text and 'move it: mv ' in text
+    assert text.count('error: ') == 1 and not (checkout.path / 'work').exists()
+
+
 # variables that a caller may have, none of which may change what the steps do
 SURROUNDINGS = {
     'of other programs': {
@@ -290,7 +298,7 @@ SURROUNDINGS = {
         'TAR_OPTIONS': '--no-such-option', 'GREP_OPTIONS': '-v', 'POSIXLY_CORRECT': '1',
         'XZ_OPT': '--no-such-option', 'GZIP': '--no-such-option'},
     'other messages': {'LC_ALL': 'nowhere', 'LANGUAGE': 'de', 'LANG': 'tr_TR.UTF-8'},
-    'no home': {'HOME': None, 'USER': None, 'LOGNAME': None},
+    'no home': {'HOME': None, 'USER': None, 'LOGNAME': None, 'TMPDIR': '/nonexistent'},
     'a home that is not there': {'HOME': '/nonexistent', 'TMPDIR': 'a place'},
 }
 
@@ -298,8 +306,8 @@ SURROUNDINGS = {
 @pytest.mark.parametrize('kind', SURROUNDINGS)
 def test_the_environment_of_the_caller(small, usual, tmp_path, kind):
     variables = dict(SURROUNDINGS[kind])
-    if 'TMPDIR' in variables:
-        variables['TMPDIR'] = str(tmp_path / variables['TMPDIR'])
+    if variables.get('TMPDIR') == 'a place':
+        variables['TMPDIR'] = str(tmp_path / 'a place')
         Path(variables['TMPDIR']).mkdir()
     shutil.rmtree(small.path / 'work')
     # the same bytes, and once

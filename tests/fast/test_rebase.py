@@ -528,7 +528,7 @@ def test_a_copied_checkout_refreshes_its_own_patches(release, tmp_path):
 
 @pytest.mark.parametrize('command', ['rebase', 'export-patch', 'new-patch'])
 def test_the_environment_of_a_hook_does_not_reach_a_command(release, tmp_path, command):
-    """GIT_DIR and GIT_INDEX_FILE of git's hooks, QUILT_PC of a user."""
+    """GIT_DIR and GIT_INDEX_FILE of git's hooks, and what a user has for other programs."""
     release.series('same', 'moved')
     release.next()
     theirs = tmp_path / 'theirs'
@@ -538,6 +538,7 @@ def test_the_environment_of_a_hook_does_not_reach_a_command(release, tmp_path, c
     status, text = release.checkout.run(
         f'scripts/{command}', argument, GIT_DIR=str(theirs / '.git'),
         GIT_INDEX_FILE=str(theirs / '.git/index'), GIT_WORK_TREE=str(theirs),
-        QUILT_PC='.elsewhere', QUILT_PATCHES='elsewhere', CDPATH=str(tmp_path))
+        QUILT_PC='.elsewhere', QUILT_PATCHES='elsewhere', CDPATH=str(tmp_path),
+        TAR_OPTIONS='--no-such-option', POSIXLY_CORRECT='1', TMPDIR='/nonexistent')
     assert status == 0, text
     assert {file: file.read_bytes() for file in theirs.rglob('*') if file.is_file()} == before

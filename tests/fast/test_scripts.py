@@ -223,6 +223,17 @@ def test_no_path_of_a_machine_and_no_large_file():
             assert str(TOP).encode() + b'/' not in text, f'{path} names the path of this checkout'
 
 
+def test_the_subsets_of_the_pages_have_what_they_need():
+    needs = series.depends(pins.default_tree())
+    text = ''.join(path.read_text() for path in tracked() if path.suffix == '.md')
+    chosen = re.findall(r'(?:PATCHES|NAME)="?([a-z][a-z -]*[a-z])|-p1 < \S+/(\S+)\.patch', text)
+    subsets = [names for pair in chosen
+               if set(names := ''.join(pair).split()) <= set(needs)]
+    assert len(subsets) > 4
+    for names in subsets:
+        series.check_closed(names, needs, str)
+
+
 def test_upstreams_suites_run_in_the_debug_server(tmp_path, monkeypatch):
     """In the build directory that build/server names, by the line with which it does so."""
     line = re.search(r"(printf .*) > \"\$paths\"$", (TOP / 'build/server').read_text(),

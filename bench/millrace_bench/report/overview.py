@@ -1,5 +1,5 @@
 """The pages of test-results/, in Markdown: README.md has a screen for each tree, sets/README.md
-every kept set, suites/README.md every run of upstream's suites.
+every kept set, suites/README.md every run of upstream's suites, notes/README.md every note.
 
 A screen is chosen by rule, never by figure: chosen() takes one set for each suite and volume, and
 case_summary() counts all its cases and names the slowest of them.
@@ -31,7 +31,7 @@ INTRODUCTION = f'''# Proven and measured
 - [suites/](suites/README.md): every run of upstream's suites
 - [proofs/](proofs/): the record behind the first table of each tree
 - [hostile/](hostile/): each scenario of `make hostile`, step by step
-- [notes/](notes/): records by hand, by date
+- [notes/](notes/README.md): records by hand, by date
 
 Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`; {NOTES} has
 notes that later ones replace, and some sets of earlier forms of patches.
@@ -39,7 +39,8 @@ notes that later ones replace, and some sets of earlier forms of patches.
 **Measured** has one set for each suite and volume: the one that compares the whole series with
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with
 the most cases; then the newest. Each case counts once, by its main measure. The slowest case is
-named, every other that is worse, and the fastest. *By itself* counts in the same way every case
+named, every other that is worse, and the fastest. *Patches* is how many the series had on that
+day. *By itself* counts in the same way every case
 of a patch alone beside vanilla, or of the series beside the series without it.
 
 A ratio is one of speed, so **above 1 is faster**: the build over vanilla, or vanilla over the
@@ -59,7 +60,12 @@ SUITES = f'''# Upstream's suites
 
 {WRITTEN} Each run is one of `scripts/upstream-suites`, with the whole series
 ([how](../../docs/prove.md#upstreams-suites)). The name of a build ends in the kind of
-asynchronous I/O, unless that is the server's own choice. [One screen a tree](../README.md).
+asynchronous I/O, unless that is the server's own choice. [What was wrong where a test
+failed](../notes/2026-11-26-upstream-suites.md). [One screen a tree](../README.md).
+'''
+NOTES_BY_HAND = f'''# Notes
+
+{WRITTEN} Records by hand, each of the series as it was on that day.
 '''
 
 
@@ -146,9 +152,15 @@ def measured_table(results):
                  for case in result.data['cases'] if case['name'] not in named]
         cells[3] = '; '.join(filter(None, [cells[3], *alone]))
         rows.append([f'[{result.data["suite"]}](sets/{result.name}/)',
-                     text_of.volume(result.data), build, *cells])
-    return table(['suite', 'volume', 'build', 'better:', 'no difference:', 'worse:',
-                  'slowest case, and all that are worse', 'fastest case'], rows)
+                     text_of.volume(result.data), build, measured_with(result, build), *cells])
+    return table(['suite', 'volume', 'build', 'patches, date', 'better:', 'no difference:',
+                  'worse:', 'slowest case, and all that are worse', 'fastest case'], rows)
+
+
+def measured_with(result, build):
+    """How many patches a build of a set had, and the day of the set: '24, 2026-11-29'."""
+    patches = next(one['patches'] for one in result.data['builds'] if one['name'] == build)
+    return f'{len(patches)}, {result.data["date"][:10]}'
 
 
 def by_itself(patch, results):
@@ -214,11 +226,12 @@ def hostile_row(tree):
     """The scenarios of tests/hostile as a row of suites_summary(), or none: [row]."""
     file = PLACE / 'hostile' / f'{tree}.json'
     if not file.exists():
-        return []
+        return [['hostile', '–', 'not run', '–', '–', '–']]
     scenarios = json.loads(file.read_text(encoding='utf-8'))['scenarios']
     count = collections.Counter(one['verdict'] for one in scenarios.values())
     worse = [f'**{name}**' for name, one in scenarios.items() if one['verdict'] == WORSE]
-    commits = ', '.join(sorted({one['commit'][:8] for one in scenarios.values()}))
+    commits = ', '.join(sorted({one['commit'][:8] + '+' * one['commit'].endswith('+')
+                                for one in scenarios.values()}))
     beside = ', '.join(sorted({one['builds']['vanilla'] for one in scenarios.values()
                                if one['verdict'] != NOT_HERE}))
     return [[f'hostile: series of {commits} beside {beside}', 'own choice',
@@ -284,6 +297,14 @@ def suites_of_tree(tree):
                                      'passed when run again', 'failed'], rows)
 
 
+def notes():
+    """Every note with its day, the newest first."""
+    files = sorted((PLACE / 'notes').glob('2*.md'), reverse=True)
+    titles = [file.read_text(encoding='utf-8').partition('\n')[0].lstrip('# ') for file in files]
+    return table(['date', 'note'], [[file.name[:10], f'[{title}]({file.name})']
+                                    for file, title in zip(files, titles)])
+
+
 def pages():
     """{file: text} of the pages of test-results/."""
     of_tree = {}
@@ -293,6 +314,7 @@ def pages():
         'README.md': (INTRODUCTION, [screen(tree, sets) for tree, sets in of_tree.items()]),
         'sets/README.md': (SETS, [sets_of_tree(tree, sets)
                                   for tree, sets in of_tree.items() if sets]),
-        'suites/README.md': (SUITES, [suites_of_tree(tree) for tree in of_tree])}
+        'suites/README.md': (SUITES, [suites_of_tree(tree) for tree in of_tree]),
+        'notes/README.md': (NOTES_BY_HAND, [notes()])}
     return {PLACE / name: '\n'.join([begin, '\n\n'.join(texts)]) + '\n'
             for name, (begin, texts) in parts.items()}

@@ -1,6 +1,6 @@
 """Writes patches for a build of one's own, in the form of `git format-patch`.
 
-Called by make export-patch NAME="read-ahead" [TREE=10.11].
+Called by make export-patch NAME="fast-recovery" [TREE=10.11].
 
 One name: dist/export/<tree>/<name>.patch.  Several: the directory
 dist/export/<tree>/<names joined by +>/ with the patches and their series, which is
