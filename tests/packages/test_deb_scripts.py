@@ -232,10 +232,13 @@ def test_plugins_and_backup_go_only_by_name(root):
 def test_options_of_a_plugin_that_goes(root):
     root('''
         theirs mariadb-server mariadb-plugin-connect
-        printf '%s\\n' connect_timeout=9 loose_connect_xtrace=1 connect-work-size=1 >$conf/90.cnf
+        printf '%s\\n' connect_timeout=9 loose_connect_xtrace=1 connect-work-size=1 \
+            default_storage_engine=CONNECT skip-connect >$conf/90.cnf
         refused '  --connect-work-size=1' ours mariadb-plugin-connect-
+        says --default_storage_engine=CONNECT
+        says --skip-connect
         ! grep -e timeout -e xtrace /tmp/said || fail "too much said"
-        sed -i 's/connect-w/loose-&/' $conf/90.cnf
+        sed -i 's/connect-w/loose-&/; /default\\|skip/d' $conf/90.cnf
         ours mariadb-plugin-connect-
     ''')
 
@@ -271,6 +274,7 @@ def test_the_server_goes_only_by_name(root, name):
         apt install millrace-server
         refused 'apt would remove millrace-server' apt install {name}
         says 'apt install {"mariadb-server" if "core" in name else "mariadb-"}'
+        refused 'apt would remove millrace-server' apt install {name} millrace-backup-
         back {name}
         installed mariadb-server && installed {name} || fail "not back"
     ''')
@@ -354,14 +358,97 @@ def test_variables_that_cannot_be_changed_keep_ours_running(root):
     ''')
 
 
-def test_an_older_revision_may_lack_variables(root):
-    root('''
+@pytest.mark.parametrize('other', ['older', 'later'])
+def test_another_revision_may_lack_variables(root, other):
+    root(f'''
         apt install millrace-server
         echo innodb_readahead=both >$conf/90-local.cnf
+        echo innodb_max_merged_io=64 >$conf/91-local.cnf
         apt install --reinstall millrace-server
         in_force innodb_readahead=both
-        apt install --allow-downgrades /srv/packages/older/millrace-{server,client,common}_*.deb
+        other() {{ dpkg --install /srv/packages/{other}/millrace-{{common,client,server}}_*.deb; }}
+        # an option that cannot be changed
+        mkdir -p /etc/systemd/system/mariadb.service.d
+        echo 'Environment="MYSQLD_OPTS=--innodb_readahead=both"' \
+            >/etc/systemd/system/mariadb.service.d/own.conf
+        ! other || fail "not refused"
+        dpkg-query -W millrace-server | grep 10.11.18-1
+        rm -r /etc/systemd/system/mariadb.service.d
+        other
+        dpkg-query -W millrace-server | grep -v 10.11.18-1
+        whole
         in_force loose_innodb_readahead=both
+        in_force innodb_max_merged_io=64
+    ''')
+
+
+def test_the_way_back_from_a_later_line_is_refused(root):
+    root('''
+        theirs
+        ours
+        mv /var/lib/mysql/millrace-10.11.flag /var/lib/mysql/millrace-11.8.flag
+        refused '/var/lib/mysql is of MariaDB 11.8' back
+    ''')
+
+
+@pytest.mark.parametrize('remove', [
+    'apt -o Dpkg::Options::=--force-confold install mariadb-server mariadb-client',
+    'dpkg --remove millrace-server millrace-client; apt install mariadb-server mariadb-client'])
+def test_packages_that_were_only_unpacked_give_the_files_back(root, remove):
+    root(f'''
+        theirs
+        echo max_connections=77 >>$conf/50-server.cnf
+        rm $conf/60-galera.cnf
+        apt install millrace-common
+        apt remove mariadb-server mariadb-client mariadb-server-core mariadb-client-core
+        dpkg --unpack /srv/packages/ours/millrace-{{server,client}}_*.deb
+        ls $conf | grep by-
+        {remove}
+        rm -f /etc/mysql/*.dpkg-new     # dpkg lets it lie
+        whole
+        installed mariadb-server || fail "not back"
+        in_force max_connections=77
+        [ ! -e $conf/60-galera.cnf ]
+    ''')
+
+
+def test_a_conffile_that_an_interruption_cut_off_is_written_anew(root):
+    root('''
+        theirs
+        echo max_connections=77 >>$conf/50-server.cnf
+        apt install millrace-common
+        apt remove mariadb-server mariadb-client
+        # as preinst leaves them when it is killed
+        mv $conf/50-server.cnf $conf/50-server.cnf.kept-by-millrace-server
+        : >$conf/50-server.cnf
+        apt install millrace-server
+        whole
+        in_force max_connections=77
+    ''')
+
+
+def test_the_server_is_not_removed_for_our_client(root):
+    """Which a server of a later release does not go with."""
+    root('''
+        echo 'deb [trusted=yes] file:/srv/packages/newer ./' >>/etc/apt/sources.list
+        apt update
+        theirs
+        apt install millrace-common
+        refused 'apt would remove mariadb-server' apt install millrace-client
+        says 'apt install millrace-client millrace-server'
+        apt install millrace-client mariadb-server-
+        installed millrace-client || fail "not installed"
+    ''')
+
+
+def test_a_mark_without_a_database_is_no_new_machine(root):
+    root('''
+        theirs
+        rm -r /var/lib/mysql/mysql
+        apt remove mariadb-server
+        apt install millrace-server 2>&1 | tee /tmp/said
+        says 'there is no database any more in /var/lib/mysql'
+        [ ! -e /var/lib/mysql/mysql ]
     ''')
 
 

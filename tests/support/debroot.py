@@ -169,10 +169,11 @@ def _theirs(place, work, name, version):
     run('dpkg-deb', '--root-owner-group', '-Znone', '--build', root, place, cwd=work)
 
 
-def _ours(place, work, version):
+def _ours(place, work, version, without=''):
     source = work / f'millrace-{version}'
     shutil.copytree(TOP / 'debian', source / 'debian')
-    shutil.copytree(TOP / 'patches/10.11', source / 'debian/patches')
+    shutil.copytree(TOP / 'patches/10.11', source / 'debian/patches',
+                    ignore=shutil.ignore_patterns(f'{without}.patch'))
     write(source / 'debian/changelog', CHANGELOG.format(version))
     server, client = source / 'debian/millrace-server', source / 'debian/millrace-client'
     for root, names in ((server, SERVER_CONF), (client, CLIENT_CONF)):
@@ -201,15 +202,16 @@ def _ours(place, work, version):
 
 def make_packages(place):
     """Makes the packages: theirs/ and ours/ are repositories; newer/ has theirs of a newer
-    release, older/ ours of an older one."""
+    release; older/ and later/ have ours of other releases, without the patch read-ahead."""
     work = place / 'work'
     for release, repository in ((VERSION, 'theirs'), (NEWER, 'newer')):
         (place / repository).mkdir()
         for name in THEIRS:
             _theirs(place / repository, work / repository, name, f'1:{release}-0+deb12u1')
-    for release, repository in ((VERSION, 'ours'), (OLDER, 'older')):
+    for release, repository, without in ((VERSION, 'ours', ''), (OLDER, 'older', 'read-ahead'),
+                                         (f'{VERSION}.1', 'later', 'read-ahead')):
         (place / repository).mkdir()
-        _ours(place / repository, work / repository, release)
+        _ours(place / repository, work / repository, release, without)
     for repository in ('theirs', 'newer', 'ours'):
         with (place / repository / 'Packages').open('w') as index:
             subprocess.run(['dpkg-scanpackages', '--multiversion', '.'], check=True, stdout=index,

@@ -35,7 +35,7 @@ HOOK = f'etc/apt/apt.conf.d/50{NAME}'
 # the check of an exchange, which is in millrace-common, has to be there before the exchange
 HOOK_TEXT = '''DPkg::Pre-Install-Pkgs { "\
 [ -e /usr/share/millrace/check-exchange ] || [ ! -e /usr/sbin/mariadbd ] \
-|| ! grep -q /millrace-server_ || { \
+|| ! grep -q -e /millrace-server_ -e /millrace-client_ || { \
 echo 'millrace: first, for a check of this exchange:  apt install millrace-common' >&2; \
 false; }"; };
 '''
