@@ -32,7 +32,7 @@ rpm: setup              ## the RPM packages and their source package
 	$(LOCKED) build/road source-rpm rpm checksums
 tarball: setup          ## the binary tarball
 	$(LOCKED) build/road tarball checksums
-release: setup-release  ## publish a revision, with notes, SBOMs, provenance, tag: KEY= BASE=
+release: packages setup-release ## publish a revision, with its documents and tag: KEY= BASE=
 	@scripts/release --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") "$$TREE"
 repo: setup-repo        ## signed apt and yum repositories, and the site, in dist/repo/: KEY= BASE=
 	@scripts/repo --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") $(NAMED)

@@ -1,4 +1,5 @@
 """make release: with real keys, git, aptly and createrepo_c, and packages with little in them."""
+import datetime
 import hashlib
 import json
 import os
@@ -37,7 +38,8 @@ On 2 cores.
 | [scan](sets/11.8-scan/) | another disk | millrace | 0 | 0 | 9 | lookups 1.1 | scan 2.7 |
 '''
 UNDO = '| [undo](sets/10.11-undo/) | 3,000 IOPS | millrace | 4 | 1 | 0 | start 1.0 | start 5.8 |\n'
-SECURITY = '''checked = 2026-11-28
+TODAY = datetime.date.today()
+SECURITY = f'''checked = {TODAY}
 
 ["10.11.19"]
 source = "somewhere"
@@ -171,7 +173,7 @@ def test_the_notes_of_the_first_release(done):
     assert f'{len(listed)} patches' in text and 'built twice' in text
     assert '**lacks** the fixes of 10.11.19: CVE-2026-47023' in text
     assert 'has the fixes of 10.11.18: CVE-2026-48163, CVE-2026-48165' in text
-    assert '10.11.17' not in text and 'Known on 2026-11-28' in text
+    assert '10.11.17' not in text and f'Known on {TODAY}' in text
     assert '| scan | local disk | millrace | 2 | 1 | 0 |' in text and 'sets/' not in text
     assert 'another disk' not in text
     assert '## Packaging' not in text and 'Changed since' not in text
@@ -409,6 +411,12 @@ def unknown_fixes(shop):
     shop.commit()
 
 
+def looked_before(shop):
+    shop.checkout.write('trees/10.11/security.toml', SECURITY.replace(
+        str(TODAY), str(TODAY - datetime.timedelta(days=8))))
+    shop.commit()
+
+
 def no_publisher(shop):
     shop.publisher('A Person <a@localhost.invalid>', 'https://example.org/')
     shop.commit()
@@ -452,6 +460,7 @@ FAULTS = {
                  'as in: checked ='),
     'unknown fixes': (unknown_fixes, [], 'trees/10.11/security.toml does not know 10.11.18',
                       'make upstream-watch'),
+    'nobody has looked': (looked_before, [], 'more than a week ago', 'set `checked`'),
     'no publisher': (no_publisher, [], 'Maintainer: A Person <a@localhost.invalid> is a',
                      'write yours'),
     'nobody': (nobody, [], 'git var failed', 'empty ident'),

@@ -153,6 +153,7 @@ def main(argv):
         commit = check_commit()
         publisher.check()
         security.check(tree, context.version)
+        security.check_today(tree)
         history.git('var', 'GIT_COMMITTER_IDENT')
         found, files = finished.read(tree, finished.debian_release(tree, chosen.debian))
         check_packages(found, revision)

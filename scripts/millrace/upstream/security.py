@@ -16,6 +16,9 @@ from millrace.errors import Failure, Fault
 from millrace.upstream import pins
 
 
+WEEK = datetime.timedelta(days=7)
+
+
 @dataclass(frozen=True)
 class Known:
     """What the file of a tree says; of a tree without one, nothing."""
@@ -99,6 +102,14 @@ def check(tree, version):
     """Raises Failure where the file of a tree is not up to date for a release."""
     for fault in faults(tree, version):
         raise Failure(f'{fault.file} {fault.what}', fault.mend)
+
+
+def check_today(tree):
+    """Raises Failure where nobody has looked for a week: for a release that is made today."""
+    checked = read(tree).checked
+    if datetime.date.today() - checked > WEEK:
+        raise Failure(f'{label(tree)} was checked on {checked}, more than a week ago',
+                      'make upstream-watch; look what newer releases fix, and set `checked`')
 
 
 def closed(tree, old, new=None):
