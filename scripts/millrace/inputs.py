@@ -44,7 +44,7 @@ def _files(path):
 
 @functools.cache    # several steps have the same inputs
 def _printed(path):
-    """What a program of the checkout prints, on one line."""
+    """The output of a program of the checkout, on one line."""
     _files(path)
     return '; '.join(output(path, env=environment(LC_ALL='C')).splitlines())
 

@@ -33,8 +33,8 @@ INTRODUCTION = f'''# Proven and measured
 - [hostile/](hostile/): each scenario of `make hostile`, step by step
 - [notes/](notes/README.md): records by hand, by date
 
-Commit {EVERYTHING} has every earlier result: `git show {EVERYTHING}:test-results/`; {NOTES} has
-notes that later ones replace, and some sets of earlier forms of patches.
+Git keeps what was replaced: `git log --diff-filter=DM -- test-results/sets`. Commit {EVERYTHING}
+has every result of the laboratory, {NOTES} the notes that went.
 
 **Measured** has one set for each suite and volume: the one that compares the whole series with
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with

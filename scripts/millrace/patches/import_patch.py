@@ -36,8 +36,8 @@ def read(file):
 
 
 def around(tree, name, paths):
-    """What the patches of a tree that stand before this name in the series do to these paths,
-    and what those after it do: {name: diff, '' for nothing} each."""
+    """The changes to these paths by the patches of a tree that stand before this name in the
+    series, and by those after it: {name: diff, '' for nothing} each."""
     names = [*series.names(), name]
     place = names.index(name)
 

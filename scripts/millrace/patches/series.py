@@ -74,7 +74,7 @@ def closed_subsets(needs):
 
 
 def label(names):
-    """What files and directories of these patches are called: the names joined by +, or their
+    """The name of files and directories of these patches: the names joined by +, or their
     number and a hash where that is too long for a file system."""
     joined = '+'.join(names)
     if len(joined) <= LONGEST_LABEL:

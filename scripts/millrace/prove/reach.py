@@ -1,5 +1,5 @@
-"""What a subset of patches can change in a build: the proofs compile that, and leave out each
-object that is vanilla's with the subset, too.
+"""The objects of a build that a subset of patches can change: the proofs compile those,
+and no object that is vanilla's with the subset, too.
 
 A file is reached that a patch touches, and one whose #include may mean a reached file: that beside
 it, or else any that has the name with the directories that the line gives.
@@ -31,7 +31,7 @@ def sources(directory):
 
 @dataclass(frozen=True)
 class Reach:
-    """What some paths of a source reach: these files, and all below these directories."""
+    """The reach of some paths of a source: these files, and all below these directories."""
     files: frozenset
     below: tuple
 

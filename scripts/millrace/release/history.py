@@ -102,7 +102,7 @@ def unrecorded(tree):
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """What became of a patch: `what` is new, changed or gone; `how`, of one that changed, and
+    """The change of a patch: `what` is new, changed or gone; `how`, of one that changed, and
     the subjects of the commits that did it."""
     name: str
     what: str

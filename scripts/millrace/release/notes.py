@@ -53,7 +53,7 @@ def plain(subject):
 
 
 def patch_lines(before, after):
-    """What came, went and changed, as lines."""
+    """The patches that came, went and changed, as lines."""
     changes = history.changes(before, after)
     if not changes:
         yield f'The same as in {before.revision}.'

@@ -31,7 +31,7 @@ def _resource(name, digest, **more):
 
 
 def inputs(context, commit, hash_of):
-    """What the packages were made from."""
+    """The materials of the packages."""
     url = context.archive.replace('@VERSION@', context.version)
     files = [series.patch_file(context.tree, name) for name in context.names]
     return [{'name': 'millrace', 'digest': {'gitCommit': commit}},

@@ -55,7 +55,7 @@ class Package:
 
     @property
     def parts(self):
-        """What it has in it: server, client...; the tarball has all."""
+        """Its parts: server, client...; the tarball has all."""
         return ('server', 'client', 'backup') if self.name == 'millrace' \
             else (self.name.removeprefix('millrace-'),)
 

@@ -10,7 +10,7 @@ its name, or millrace, vanilla, debian and so on, which are made or fetched wher
 missing.  VANILLA may also be the file of an earlier --result, whose outcomes then stand for
 vanilla's.
 
-Prints a line a scenario, and what became of both servers.  Exit status: 0; 1 where a scenario is
+Prints a line a scenario, and the steps of both servers.  Exit status: 0; 1 where a scenario is
 WORSE, or the tool cannot run.
 """
 import datetime
@@ -154,7 +154,7 @@ def read(path):
 
 
 def line(name, record):
-    """A scenario's line in the table, and what became of the servers where that is to tell."""
+    """A scenario's line in the table, and the servers' steps where they are to be told."""
     text = f'{name:26} {record["verdict"]:13}'
     if record['verdict'] == NOT_HERE:
         return f'{text} {record["why"]}'

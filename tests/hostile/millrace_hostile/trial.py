@@ -1,4 +1,4 @@
-"""One server in one scenario: its steps, and what became of each.
+"""One server in one scenario: its steps, and the outcome of each.
 
 A scenario is a function of a Trial that `scenario` has registered.  It is run for the vanilla
 server and for the one with the series, with the same data.
@@ -48,7 +48,7 @@ class Ended(Exception):
 class Outcome:
     """What became of a server.
 
-    `steps` has what became of each step, OK or why it failed; `facts` what must be the same on
+    `steps` has the outcome of each step, OK or why it failed; `facts` what must be the same on
     both servers; `figures` numbers that are reported, some of them with a bound."""
     steps: dict = field(default_factory=dict)
     facts: dict = field(default_factory=dict)
