@@ -14,6 +14,8 @@ NAMED = $(if $(filter file,$(origin TREE)),,"$$TREE")
 PYTEST = /usr/bin/python3 -m pytest -q --numprocesses 4 --dist loadgroup
 PINS = $(wildcard trees/*/pin.conf)
 LOCKED = @build/lib/locked
+PACKAGES = $(LOCKED) build/road source-deb deb source-rpm rpm tarball checksums
+RELEASE = scripts/release --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") "$$TREE"
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := packages
@@ -23,7 +25,7 @@ LOCKED = @build/lib/locked
 
 ##: Packages
 packages: setup         ## the whole road for one tree (the default): all of the following
-	$(LOCKED) build/road source-deb deb source-rpm rpm tarball checksums
+	$(PACKAGES)
 source: setup           ## the source packages, .dsc and .src.rpm, into dist/
 	$(LOCKED) build/road source-deb source-rpm checksums
 deb: setup              ## the Debian packages and their source package
@@ -32,8 +34,10 @@ rpm: setup              ## the RPM packages and their source package
 	$(LOCKED) build/road source-rpm rpm checksums
 tarball: setup          ## the binary tarball
 	$(LOCKED) build/road tarball checksums
-release: packages setup-release ## publish a revision, with its documents and tag: KEY= BASE=
-	@scripts/release --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") "$$TREE"
+release: setup setup-release ## publish a revision, with its documents and tag: KEY= BASE=
+	@$(RELEASE) --check
+	$(PACKAGES)
+	@$(RELEASE)
 repo: setup-repo        ## signed apt and yum repositories, and the site, in dist/repo/: KEY= BASE=
 	@scripts/repo --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") $(NAMED)
 promote: setup-repo     ## a revision of the repository from testing into stable: REVISION=

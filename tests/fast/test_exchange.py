@@ -425,10 +425,10 @@ LINK = GIT.format('l') + 'new file mode 120000\nindex 0000000..1234567\n' \
     (ONE + ONE.replace('J=C3=BCrgen', 'Bob'), '2 mails'),
     (f'{COMMIT}\nAuthor: {PERSON}\n\n    One\n\n{DIFF}\n{COMMIT[:-1]}1\nAuthor: B <b@b>\n\n'
      f'    Two\n\n{NEW}', '2 commits'),
-    (ONE + ONE.partition('\n')[2], 'is text, and more hunks follow: '),
+    (ONE + ONE.partition('\n')[2], 'begins another patch: '),
     (f'Description: one\nAuthor: A <a@b>\n{DIFF}Description: two\nAuthor: C <c@d>\n{NEW}',
-     'is text, and more hunks follow: '),
-    (f'1234567 One\n{DIFF}89abcde Two\n{NEW}', 'is text, and more hunks follow: '),
+     'begins another patch: '),
+    (f'1234567 One\n{DIFF}89abcde Two\n{NEW}', 'begins another patch: '),
     (ONE.replace('Subject:', 'Content-Type: multipart/mixed; boundary="x"\nSubject:'), 'parts'),
     ('# HG changeset patch\n# User A <a@example.org>\nSay more\n\n' + DIFF, 'Mercurial'),
     (DIFF.removesuffix(DIFF.splitlines(keepends=True)[-1]), 'goes on'),

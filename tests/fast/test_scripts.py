@@ -75,7 +75,8 @@ def test_help_names_every_target(checkout):
     groups = re.findall(r'^\w+$', text, re.MULTILINE)
     assert groups == ['Packages', 'Patches', 'Proofs', 'Measuring', 'House', 'Variables']
     for variable in re.findall(r'\$\(([A-Z0-9]+)\)', (TOP / 'Makefile').read_text()):
-        if variable not in ('LOCKED', 'PYTEST', 'NAMED', 'PINS', 'NAME', 'FILE', 'CHECK'):
+        if variable not in ('LOCKED', 'PACKAGES', 'RELEASE', 'PYTEST', 'NAMED', 'PINS', 'NAME',
+                            'FILE', 'CHECK'):
             assert f'{variable}=' in text, variable
 
 
@@ -93,7 +94,7 @@ def made(checkout):
     echoes = ('bench/run', 'bench/report', 'bench/train', 'scripts/rebase', 'scripts/prove',
               'scripts/new-patch', 'scripts/import-patch', 'scripts/export-patch',
               'scripts/release', 'scripts/repo')
-    scripts = {'build/setup': 'true', 'build/lib/locked': 'exec "$@"',
+    scripts = {'build/setup': 'true', 'build/road': 'true', 'build/lib/locked': 'exec "$@"',
                **dict.fromkeys(echoes, 'printf "%s\\n" "$@"')}
     for name, text in scripts.items():
         checkout.write(name, f'#!/bin/sh\n{text}\n')
@@ -223,15 +224,20 @@ def test_no_path_of_a_machine_and_no_large_file():
             assert str(TOP).encode() + b'/' not in text, f'{path} names the path of this checkout'
 
 
+# in the pages, and no patches of the series
+MADE_UP = (['none'], ['none', 'build'], ['warm-pool'], ['show-patches', 'warm-pool'])
+
+
 def test_the_subsets_of_the_pages_have_what_they_need():
     needs = series.depends(pins.default_tree())
     text = ''.join(path.read_text() for path in tracked() if path.suffix == '.md')
-    chosen = re.findall(r'(?:PATCHES|NAME)="?([a-z][a-z -]*[a-z])|-p1 < \S+/(\S+)\.patch', text)
-    subsets = [names for pair in chosen
-               if set(names := ''.join(pair).split()) <= set(needs)]
-    assert len(subsets) > 4
+    chosen = re.findall(r'(?:PATCHES|NAME)="?([a-z][a-z0-9 -]*[a-z0-9])|-p1 < \S+/(\S+)\.patch',
+                        text)
+    subsets = [''.join(pair).split() for pair in chosen]
+    assert [names for names in subsets if 'fast-recovery' in names]
     for names in subsets:
-        series.check_closed(names, needs, str)
+        if names not in MADE_UP:
+            series.check_closed(names, needs, str)
 
 
 def test_upstreams_suites_run_in_the_debug_server(tmp_path, monkeypatch):

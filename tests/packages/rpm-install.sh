@@ -125,8 +125,9 @@ requirements() {
     return "$status"
 }
 
-# The distribution's package, as far as it matters here: its name, and its
-# configuration file with the settings that Fedora's has and other words.
+# The distribution's package, as far as it matters here: its name, its unit, a server
+# of the version that /tmp/theirs has, and its configuration file with the settings
+# that Fedora's has and other words.
 make_theirs() {
     cat > "$scratch/theirs.spec" << 'EOF'
 Name: mariadb-server
@@ -144,7 +145,14 @@ install -d %{buildroot}/etc/my.cnf.d
     echo '# theirs'
     grep -v '^#' "$TOP/rpm/mariadb-server.cnf"
 } > %{buildroot}/etc/my.cnf.d/mariadb-server.cnf
+install -d %{buildroot}/usr/libexec %{buildroot}/usr/lib/systemd/system
+printf '#!/bin/sh\necho "mariadbd  Ver $(cat /tmp/theirs)-MariaDB for Linux"\n' \
+    > %{buildroot}/usr/libexec/mariadbd
+chmod 755 %{buildroot}/usr/libexec/mariadbd
+echo '[Service]' > %{buildroot}/usr/lib/systemd/system/mariadb.service
 %files
+/usr/libexec/mariadbd
+/usr/lib/systemd/system/mariadb.service
 %config(noreplace) /etc/my.cnf.d/mariadb-server.cnf
 EOF
     TOP=$top rpmbuild -bb --quiet -D "_topdir $scratch/theirs" "$scratch/theirs.spec"
@@ -246,6 +254,21 @@ data_stays() {
     [ -f "$root/var/lib/mysql/d/t.ibd" ] && grep -q max_connections "$conf.rpmsave"
 }
 
+# back VERSION WORD: what `dnf swap` does, theirs of this version in, ours out; with
+# a systemctl that notes what it is asked, WORD for the service
+back() {
+    mkdir -p "$root/run/systemd/system"
+    printf '#!/bin/sh\necho "$*" >> /tmp/asked\n' > "$root/usr/bin/systemctl"
+    chmod 755 "$root/usr/bin/systemctl"
+    in_root -i --nodeps "${packages[@]}" || return
+    rm "$root/tmp/asked"
+    echo "$1" > "$root/tmp/theirs"
+    mapfile -t installed < <(in_root -qa 'millrace-*')
+    in_root -i --nodeps --replacefiles "$theirs" && in_root -e --nodeps "${installed[@]}" \
+        && grep -x "$2 mariadb.service" "$root/tmp/asked" && ! grep disable "$root/tmp/asked" \
+        && in_root -e --nodeps mariadb-server
+}
+
 make_root
 (cd "$root" && find . -xdev ! -path './var/*' | sort) > "$scratch/before"
 check "nothing is required but what an RPM distribution provides" requirements
@@ -271,4 +294,6 @@ left=$(cd "$root" && find . -xdev ! -path './var/*' ! -path './tmp/*' | sort \
     | grep -vE '^\./etc/(passwd|group|shadow|gshadow|sub[ug]id)-?$') || true
 check "nothing else is left" test -z "$left"
 [ -z "$left" ] || printf '  | %s\n' $left
+check "in exchange for a server of a later line: that is started" back 99.1.2 try-restart
+check "in exchange for a server of an earlier line: that is not started" back 5.5.9 stop
 finish

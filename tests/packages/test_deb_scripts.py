@@ -412,18 +412,93 @@ def test_packages_that_were_only_unpacked_give_the_files_back(root, remove):
     ''')
 
 
-def test_a_conffile_that_an_interruption_cut_off_is_written_anew(root):
+# makes changed.deb, our server with a preinst that writes no text to its end and is killed
+KILLED = '''
+        cd /tmp
+        dpkg-deb -R /srv/packages/ours/millrace-server_*.deb changed
+        echo ": >$conf/50-server.cnf; : >$conf/50-mysqld_safe.cnf; kill -9 \\$PPID" \
+            >>changed/DEBIAN/preinst
+        dpkg-deb -Znone -b changed
+'''
+
+
+def test_an_installation_that_was_killed_is_taken_up(root):
+    root(f'''
+        theirs
+        echo max_connections=77 >>$conf/50-server.cnf
+        rm $conf/50-mysqld_safe.cnf
+        apt install millrace-common
+        apt remove mariadb-server mariadb-client
+        apt install millrace-client
+        {KILLED}
+        ! dpkg --unpack changed.deb || fail "not killed"
+        dpkg-query -W -f '${{db:Status-Status}}' millrace-server | grep half-installed
+        rm -f /var/lib/dpkg/updates/*
+        apt install millrace-server
+        whole
+        in_force max_connections=77
+        [ ! -e $conf/50-mysqld_safe.cnf ]
+        grep bind-address /var/lib/dpkg/info/millrace-server.preinst
+    ''')
+
+
+def test_a_package_that_was_only_unpacked_leaves_no_gap(root):
+    root('''
+        apt install millrace-client millrace-common
+        dpkg --unpack /srv/packages/ours/millrace-server_*.deb
+        dpkg --remove millrace-server
+        apt install millrace-server
+        whole
+        [ -e $conf/50-server.cnf ] && [ -e /etc/mysql/debian-start ]
+    ''')
+
+
+def test_a_purge_of_an_unpacked_package_keeps_the_edit(root):
     root('''
         theirs
         echo max_connections=77 >>$conf/50-server.cnf
         apt install millrace-common
         apt remove mariadb-server mariadb-client
-        # as preinst leaves them when it is killed
-        mv $conf/50-server.cnf $conf/50-server.cnf.kept-by-millrace-server
-        : >$conf/50-server.cnf
+        dpkg --unpack /srv/packages/ours/millrace-{server,client}_*.deb
+        dpkg --purge millrace-server millrace-client
+        grep max_connections=77 $conf/50-server.cnf*
+    ''')
+
+
+@pytest.mark.parametrize('line, refused', [
+    ('apt remove millrace-client', False), ('apt purge millrace-*', False),
+    ('apt install mariadb-client millrace-client-', False),
+    ('apt install mariadb-client', True),
+    ('apt install mariadb-client /srv/millrace-debs/x.deb', True),
+    ('apt install mariadb-client millrace-backup-', True)])
+def test_words_that_mean_a_removal(root, line, refused):
+    root(f'''
         apt install millrace-server
-        whole
-        in_force max_connections=77
+        status=0
+        /usr/share/millrace/check-exchange <<'END' || status=$?
+VERSION 2
+CommandLine::AsString={line.replace(' ', '%20')}
+
+millrace-server 1:10.11.18-1 > - **REMOVE**
+millrace-client 1:10.11.18-1 > - **REMOVE**
+mariadb-client - < 1:10.11.18-0+deb12u1 /a/mariadb-client_10.11.18_all.deb
+END
+        [ $status = {10 * refused} ]
+    ''')
+
+
+def test_a_first_configuration_that_failed_is_tried_again(root):
+    root('''
+        apt install millrace-client millrace-common
+        cp /usr/bin/false /tmp/false
+        dpkg --unpack /srv/packages/ours/millrace-server_*.deb
+        mv /usr/bin/mariadb-install-db /tmp/install-db
+        cp /tmp/false /usr/bin/mariadb-install-db
+        ! dpkg --configure millrace-server || fail "not failed"
+        [ ! -e /var/lib/mysql/mysql ] && ! ls /var/lib/mysql/*.flag || fail "marked"
+        mv /tmp/install-db /usr/bin/mariadb-install-db
+        dpkg --configure millrace-server
+        [ -e /var/lib/mysql/mysql/new ]
     ''')
 
 
@@ -448,7 +523,8 @@ def test_a_mark_without_a_database_is_no_new_machine(root):
         apt remove mariadb-server
         apt install millrace-server 2>&1 | tee /tmp/said
         says 'there is no database any more in /var/lib/mysql'
-        [ ! -e /var/lib/mysql/mysql ]
+        says 'There was one, says /var/lib/mysql/debian-10.11.flag'
+        [ ! -e /var/lib/mysql/mysql ] && [ -e /var/lib/mysql/millrace-10.11.flag ]
     ''')
 
 

@@ -79,19 +79,19 @@ def broken(kind, line, foreign=False):
     return None
 
 
-# lines between the hunks of a diff, as git, diff, quilt and Subversion write them
-OF_DIFF = re.compile(r'diff |index |Index: |===|(new|deleted|old) (file )?mode |(dis)?similarity |'
-                     r'rename |copy |Only in |Binary files |-- ?$|\s*$')
+# how the text of another patch begins: a field of a mail or of DEP-3, a commit
+OF_ANOTHER = re.compile(r'(From|Subject|Author|Date|Description|Origin|Forwarded|Bug): |From |'
+                        r'(commit )?[0-9a-f]{7,40}( |$)')
 
 
 def check_foreign(label, text):
     """The first Fault of somebody else's diff that no form excuses, or None."""
     hunks, words = 0, None
     for number, kind, line in diff.scan(text.split('\n')[:-1]):
-        if kind == 'between' and hunks and not OF_DIFF.match(line):
+        if kind == 'between' and hunks and OF_ANOTHER.match(line):
             words = words or (number, line)
         elif kind == 'hunk' and words:
-            return Fault(f'line {words[0]} of the diff is text, and more hunks follow: '
+            return Fault(f'line {words[0]} of the diff begins another patch: '
                          f'{words[1][:80]!r}', 'bring one patch at a time, each with its own text',
                          words[0], label)
         hunks += kind == 'hunk'

@@ -143,6 +143,8 @@ def main(argv):
     """Makes the release."""
     options = parser('scripts/release', __doc__)
     add_options(options)
+    options.add_argument('--check', action='store_true',
+                         help='check all but the packages, and end')
     options.add_argument('tree', nargs='?', help='the tree (default: that of trees/default)')
     chosen = options.parse_args(argv)
     os.umask(0o022)
@@ -155,10 +157,13 @@ def main(argv):
         security.check(tree, context.version)
         security.check_today(tree)
         history.git('var', 'GIT_COMMITTER_IDENT')
-        found, files = finished.read(tree, finished.debian_release(tree, chosen.debian))
-        check_packages(found, revision)
         repository = Repository(chosen.key, chosen.base)
         check_history(tree, revision, repository.before)
+        debian = finished.debian_release(tree, chosen.debian)
+        if chosen.check:
+            return
+        found, files = finished.read(tree, debian)
+        check_packages(found, revision)
         try:
             made = documents(context, commit, repository, found, files)
         except ImportError as error:

@@ -86,8 +86,8 @@ def fixes(before, after):
 
 
 def measured(point):
-    """The rows of the tree's table of measurements, {(suite, volume): its other cells}, and its
-    head; without links, which lead nowhere from a release."""
+    """The head of the tree's table of measurements, and its rows, {(suite, volume): {column:
+    cell}}; without links, which lead nowhere from a release."""
     text = re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', point.text(RESULTS))
     screen = re.search(rf'^## {re.escape(point.tree)}\n(.*?)(?=^## |\Z)', text,
                        re.MULTILINE | re.DOTALL)
@@ -95,12 +95,12 @@ def measured(point):
                         re.MULTILINE | re.DOTALL)
     lines = [line for line in section[1].splitlines() if line.startswith('|')] if section else []
     rows = [[cell.strip() for cell in line.strip('| ').split(' | ')] for line in lines]
-    return lines[:2], {(row[0], row[1]): row[2:] for row in rows[2:]}
+    return lines[:2], {(row[0], row[1]): dict(zip(rows[0], row)) for row in rows[2:]}
 
 
-def _summary(cells):
+def _summary(row):
     """A row in words: how many cases are better, without a difference and worse."""
-    return f'{cells[1]} better, {cells[2]} no difference, {cells[3]} worse'
+    return ', '.join(f'{row[name]} {name}' for name in ('better', 'no difference', 'worse'))
 
 
 def results(before, after):
@@ -110,7 +110,7 @@ def results(before, after):
         return 'Not measured.'
     lines = ['A ratio is one of speed beside vanilla, above 1 is faster; its 95 % confidence '
              'interval.', '', *head,
-             *(f'| {" | ".join([*key, *cells])} |' for key, cells in rows.items())]
+             *(f'| {" | ".join(row.values())} |' for row in rows.values())]
     old = measured(before)[1] if before else {}
     changed = []
     for suite, volume in dict.fromkeys([*old, *rows]):
@@ -118,7 +118,7 @@ def results(before, after):
         if was != now:
             changed.append(f'- {suite}, {volume}: ' + (
                 'new' if not was else f'gone; it was {_summary(was)}' if not now
-                else f'{_summary(now)}; it was {_summary(was)}' if was[1:4] != now[1:4]
+                else f'{_summary(now)}; it was {_summary(was)}' if _summary(was) != _summary(now)
                 else 'measured anew, with the same verdicts'))
     if before:
         lines += ['', f'Changed since {before.revision}:' if changed
