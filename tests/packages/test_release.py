@@ -25,19 +25,20 @@ README = '''# Proven and measured
 
 On 2 cores.
 
-| suite | volume | build | patches, date | better | no difference | worse | slowest | fastest |
+| suite | volume | build | patches | better | no difference | worse | slow | fast |
 | --- | --- | --- | --- | ---: | ---: | ---: | --- | --- |
-| [scan](sets/10.11-scan/) | local disk | millrace | 4, 2026-11-21 | 2 | 1 | 0 | lookups 1.1 | scan 2.7 |
+| [scan](sets/10.11-scan/) | local disk | millrace | 4, Nov | 2 | 1 | 0 | lookups 1.1 | scan 2.7 |
 {more}
 ## 11.8
 
 ### Measured
 
-| suite | volume | build | patches, date | better | no difference | worse | slowest | fastest |
+| suite | volume | build | patches | better | no difference | worse | slow | fast |
 | --- | --- | --- | --- | ---: | ---: | ---: | --- | --- |
-| [scan](sets/11.8-scan/) | another disk | millrace | 4, 2026-11-21 | 0 | 0 | 9 | lookups 1.1 | scan 2.7 |
+| [scan](sets/11.8-scan/) | another disk | millrace | 4, Nov | 0 | 0 | 9 | lookups 1.1 | scan 2.7 |
 '''
-UNDO = '| [undo](sets/10.11-undo/) | 3,000 IOPS | millrace | 4, 2026-11-21 | 4 | 1 | 0 | start 1.0 | start 5.8 |\n'
+UNDO = ('| [undo](sets/10.11-undo/) | 3,000 IOPS | millrace | 4, Nov | 4 | 1 | 0 '
+        '| start 1.0 | start 5.8 |\n')
 TODAY = datetime.date.today()
 SECURITY = f'''checked = {TODAY}
 
@@ -174,7 +175,8 @@ def test_the_notes_of_the_first_release(done):
     assert '**lacks** the fixes of 10.11.19: CVE-2026-47023' in text
     assert 'has the fixes of 10.11.18: CVE-2026-48163, CVE-2026-48165' in text
     assert '10.11.17' not in text and f'Known on {TODAY}' in text
-    assert '| scan | local disk | millrace | 4, 2026-11-21 | 2 | 1 | 0 |' in text and 'sets/' not in text
+    assert '| scan | local disk | millrace | 4, Nov | 2 | 1 | 0 |' in text
+    assert 'sets/' not in text
     assert 'another disk' not in text
     assert '## Packaging' not in text and 'Changed since' not in text
 

@@ -16,7 +16,7 @@ from millrace_bench.report.sets import comparison, kept
 SERIES = ('millrace', 'plain:millrace')    # builds with all patches
 TRAINED, UNSEEN = ('oltp', 'tpcc'), ('unseen',)    # suites that show what a profile gains, costs
 FOLD = 4    # so many cases of a set without any difference are named in a line
-LEGEND = ('`millrace` is the whole series. Below a tree: the ratio with its interval; ratios of '
+LEGEND = ('`millrace` is the whole series. Below a tree: the ratio with its interval; ratios of\n'
           'other figures that differ; the set.')
 
 
