@@ -8,7 +8,7 @@ import pytest
 from conftest import release, unpack
 from millrace import TOP
 from millrace.command import environment
-from millrace.patches import diff, header, mail, quilt, series, tables
+from millrace.patches import diff, header, mail, patchfile, quilt, series, tables
 from millrace.patches.diff import HUNK
 from millrace.patches.repository import Repository
 from millrace.upstream import pins
@@ -429,19 +429,29 @@ LINK = GIT.format('l') + 'new file mode 120000\nindex 0000000..1234567\n' \
     (f'Description: one\nAuthor: A <a@b>\n{DIFF}Description: two\nAuthor: C <c@d>\n{NEW}',
      'begins another patch: '),
     (f'1234567 One\n{DIFF}89abcde Two\n{NEW}', 'begins another patch: '),
+    (f'One\n{DIFF}Two\n\nSigned-off-by: C <c@d>\n---\n{NEW}', 'begins another patch: '),
     (ONE.replace('Subject:', 'Content-Type: multipart/mixed; boundary="x"\nSubject:'), 'parts'),
     ('# HG changeset patch\n# User A <a@example.org>\nSay more\n\n' + DIFF, 'Mercurial'),
     (DIFF.removesuffix(DIFF.splitlines(keepends=True)[-1]), 'goes on'),
 ], ids=['outside', 'absolute', 'CRLF', 'CRLF mail', 'git binary', 'binary', 'empty', 'empty mail',
         'context', 'no such file', 'debian', 'debian beside another', 'quilt', 'link', 'blank',
         'empty file', 'two mails', 'git log', 'two mails without envelope',
-        'two with DEP-3', 'git log --oneline', 'several parts', 'Mercurial', 'cut off'])
+        'two with DEP-3', 'git log --oneline', 'two signed off',
+        'several parts', 'Mercurial', 'cut off'])
 def test_import_refuses(short, content, words):
     before = state(short)
     status, text = take(short, content)
     assert status != 0 and 'Traceback' not in text
     assert words in text and '0001-Dump-Words.patch' in text, text
     assert state(short) == before
+
+
+@pytest.mark.parametrize('words', [
+    'Property changes on: storage/x\n____\nAdded: svn:eol-style\n## -0,0 +1 ##\n+native\n',
+    '\\ Kein Zeilenumbruch am Dateiende.\nNur in neu: x\n', 'RCS file: /cvs/x,v\nretrieving 1.2\n',
+    'From here on the names are longer.\nacceded to\n'])
+def test_words_between_files_begin_no_other_patch(words):
+    assert patchfile.check_foreign('x', f'{DIFF}{words}{NEW}') is None
 
 
 def test_several_mails_are_taken_one_by_one_as_the_refusal_says(short):

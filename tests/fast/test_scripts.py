@@ -133,6 +133,13 @@ def test_what_a_user_gives_is_no_command(checkout, made, target):
         assert not (checkout.path / 'made').exists(), name
 
 
+def test_a_release_is_checked_before_it_is_built(checkout):
+    status, text = checkout.run('make', '-n', 'release')
+    assert status == 0, text
+    assert re.search(r'scripts/release .*--check\n(.*\n)*.*build/road .* checksums\n'
+                     r'scripts/release [^\n]*$', text.rstrip()), text
+
+
 def test_mysql_test_runs_the_tests_that_the_chosen_patches_name(checkout, tmp_path):
     """Where it is given none; a stub of mysql-test-run prints its arguments."""
     (tmp_path / 'mysql-test').mkdir()

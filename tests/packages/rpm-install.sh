@@ -149,7 +149,8 @@ install -d %{buildroot}/usr/libexec %{buildroot}/usr/lib/systemd/system
 printf '#!/bin/sh\necho "mariadbd  Ver $(cat /tmp/theirs)-MariaDB for Linux"\n' \
     > %{buildroot}/usr/libexec/mariadbd
 chmod 755 %{buildroot}/usr/libexec/mariadbd
-echo '[Service]' > %{buildroot}/usr/lib/systemd/system/mariadb.service
+printf '[Service]\nExecStart=/usr/libexec/mariadbd $MYSQLD_OPTS\n' \
+    > %{buildroot}/usr/lib/systemd/system/mariadb.service
 %files
 /usr/libexec/mariadbd
 /usr/lib/systemd/system/mariadb.service
@@ -255,7 +256,7 @@ data_stays() {
 }
 
 # back VERSION WORD: what `dnf swap` does, theirs of this version in, ours out; with
-# a systemctl that notes what it is asked, WORD for the service
+# a systemctl that notes what it is asked, only WORD for the service
 back() {
     mkdir -p "$root/run/systemd/system"
     printf '#!/bin/sh\necho "$*" >> /tmp/asked\n' > "$root/usr/bin/systemctl"
@@ -265,7 +266,7 @@ back() {
     echo "$1" > "$root/tmp/theirs"
     mapfile -t installed < <(in_root -qa 'millrace-*')
     in_root -i --nodeps --replacefiles "$theirs" && in_root -e --nodeps "${installed[@]}" \
-        && grep -x "$2 mariadb.service" "$root/tmp/asked" && ! grep disable "$root/tmp/asked" \
+        && [ "$(grep -o '[a-z].* mariadb.service' "$root/tmp/asked")" = "$2 mariadb.service" ] \
         && in_root -e --nodeps mariadb-server
 }
 
@@ -295,5 +296,5 @@ left=$(cd "$root" && find . -xdev ! -path './var/*' ! -path './tmp/*' | sort \
 check "nothing else is left" test -z "$left"
 [ -z "$left" ] || printf '  | %s\n' $left
 check "in exchange for a server of a later line: that is started" back 99.1.2 try-restart
-check "in exchange for a server of an earlier line: that is not started" back 5.5.9 stop
+check "in exchange for a server of an earlier line: that is not started" back 5.5.9 'disable --now'
 finish

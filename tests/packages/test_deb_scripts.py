@@ -412,17 +412,18 @@ def test_packages_that_were_only_unpacked_give_the_files_back(root, remove):
     ''')
 
 
-# makes changed.deb, our server with a preinst that writes no text to its end and is killed
+# changed.deb is our server, with a preinst that is killed before it has kept 50-server.cnf
 KILLED = '''
         cd /tmp
         dpkg-deb -R /srv/packages/ours/millrace-server_*.deb changed
-        echo ": >$conf/50-server.cnf; : >$conf/50-mysqld_safe.cnf; kill -9 \\$PPID" \
-            >>changed/DEBIAN/preinst
+        sed -i "s|^keep .*/50-server.cnf |: >$conf/50-mysqld_safe.cnf; kill -9 \\$PPID\\n&|" \
+            changed/DEBIAN/preinst
         dpkg-deb -Znone -b changed
 '''
 
 
-def test_an_installation_that_was_killed_is_taken_up(root):
+@pytest.mark.parametrize('then', ['', 'dpkg --remove --force-remove-reinstreq millrace-server'])
+def test_an_installation_that_was_killed_is_taken_up(root, then):
     root(f'''
         theirs
         echo max_connections=77 >>$conf/50-server.cnf
@@ -432,13 +433,22 @@ def test_an_installation_that_was_killed_is_taken_up(root):
         apt install millrace-client
         {KILLED}
         ! dpkg --unpack changed.deb || fail "not killed"
-        dpkg-query -W -f '${{db:Status-Status}}' millrace-server | grep half-installed
-        rm -f /var/lib/dpkg/updates/*
+        ls $conf | grep 50-mysqld_safe.cnf.deleted-by
+        half() {{
+            dpkg-query -W -f '${{db:Status-Status}}' millrace-server | grep half-installed
+        }}
+        half
+        # a second attempt that fails, too
+        sed -i 's/kill -9 .*/exit 1/' changed/DEBIAN/preinst
+        dpkg-deb -Znone -b changed
+        ! dpkg --unpack changed.deb || fail "not failed"
+        half
+        in_force max_connections=77
+        {then}
         apt install millrace-server
         whole
         in_force max_connections=77
         [ ! -e $conf/50-mysqld_safe.cnf ]
-        grep bind-address /var/lib/dpkg/info/millrace-server.preinst
     ''')
 
 
@@ -453,20 +463,33 @@ def test_a_package_that_was_only_unpacked_leaves_no_gap(root):
     ''')
 
 
-def test_a_purge_of_an_unpacked_package_keeps_the_edit(root):
+def test_a_purge_leaves_no_gap(root):
+    root('''
+        theirs
+        ours
+        apt purge millrace-server
+        [ ! -e $conf/50-server.cnf ]
+        apt install millrace-server
+        whole
+        [ -e $conf/50-server.cnf ] && [ -e /etc/mysql/debian-start ]
+    ''')
+
+
+def test_a_file_kept_long_ago_does_not_come_back(root):
     root('''
         theirs
         echo max_connections=77 >>$conf/50-server.cnf
-        apt install millrace-common
-        apt remove mariadb-server mariadb-client
-        dpkg --unpack /srv/packages/ours/millrace-{server,client}_*.deb
-        dpkg --purge millrace-server millrace-client
-        grep max_connections=77 $conf/50-server.cnf*
+        echo max_connections=55 >$conf/50-server.cnf.kept-by-millrace-server
+        : >$conf/50-mysqld_safe.cnf.deleted-by-millrace-server
+        ours
+        in_force max_connections=77
+        [ -e $conf/50-mysqld_safe.cnf ]
+        grep 55 $conf/50-server.cnf.kept-by-millrace-server.old
     ''')
 
 
 @pytest.mark.parametrize('line, refused', [
-    ('apt remove millrace-client', False), ('apt purge millrace-*', False),
+    ('apt remove millrace-client', False), ('apt purge millrace*', False),
     ('apt install mariadb-client millrace-client-', False),
     ('apt install mariadb-client', True),
     ('apt install mariadb-client /srv/millrace-debs/x.deb', True),
@@ -495,6 +518,11 @@ def test_a_first_configuration_that_failed_is_tried_again(root):
         mv /usr/bin/mariadb-install-db /tmp/install-db
         cp /tmp/false /usr/bin/mariadb-install-db
         ! dpkg --configure millrace-server || fail "not failed"
+        # an exchange that fails
+        dpkg-deb -R /srv/packages/ours/millrace-server_*.deb /tmp/changed
+        sed -i "s/^#DEBHELPER#//; \\$ a exit 1" /tmp/changed/DEBIAN/preinst
+        dpkg-deb -Znone -b /tmp/changed
+        ! dpkg --unpack /tmp/changed.deb || fail "not failed"
         [ ! -e /var/lib/mysql/mysql ] && ! ls /var/lib/mysql/*.flag || fail "marked"
         mv /tmp/install-db /usr/bin/mariadb-install-db
         dpkg --configure millrace-server

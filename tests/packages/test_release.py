@@ -343,6 +343,9 @@ def test_the_packages_are_built_twice(ready, tmp_path):
     (tmp_path / 'other').write_text('another  line\n')
     path = f'{place}:{os.environ["PATH"]}'
     before = state(ready)
+    assert ready.release('--check') == (0, '') and state(ready) == before
+    status, text = ready.release('--check', PATCHES='none')
+    assert status == 1 and 'PATCHES=none is not of a release' in text
     status, text = ready.release(PATH=path, ADDED=str(tmp_path / 'other'))
     assert status == 1 and 'two builds of one checkout differ' in text, text
     assert text.count('error: ') == 1 and state(ready) == before
@@ -437,6 +440,9 @@ def nothing(_shop):
     pass
 
 
+# those that only show in the packages
+PACKAGES = ('not finished', 'half-made', 'another commit', 'another revision', 'a format less',
+            'other documents')
 # those of a shop that has made a release
 AFTER = ('released', 'other documents', 'a tag is missing', 'not in the changelogs')
 # name: (what spoils it, further arguments, the thing in the first line, the mend in the others)
@@ -476,6 +482,9 @@ def test_bad_input_gets_one_error_and_changes_nothing(request, fault):
     spoil, words, expected, mend = FAULTS[fault]
     spoil(ready)
     before = ready.files()
+    if fault not in PACKAGES:
+        status, text = ready.release('--check', *words)
+        assert status == 1 and expected in text and 'Traceback' not in text, text
     status, text = ready.release(*words)
     lines = text.splitlines()
     assert status == 1 and 'Traceback' not in text, text

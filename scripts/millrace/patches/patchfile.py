@@ -79,9 +79,11 @@ def broken(kind, line, foreign=False):
     return None
 
 
-# how the text of another patch begins: a field of a mail or of DEP-3, a commit
-OF_ANOTHER = re.compile(r'(From|Subject|Author|Date|Description|Origin|Forwarded|Bug): |From |'
-                        r'(commit )?[0-9a-f]{7,40}( |$)')
+# how the text of another patch begins or ends: a field of a mail or of DEP-3, a commit
+OF_ANOTHER = re.compile(
+    r'(From|Subject|Author|Date|Description|Origin|Forwarded|Last-Update|Bug(-\w+)?|Signed-off-by|'
+    r'Co-authored-by): |From \S+ .*\d\d:\d\d|# HG changeset|'
+    r'(commit )?(?=[a-f]*\d)[0-9a-f]{7,40}( |$)', re.IGNORECASE)
 
 
 def check_foreign(label, text):

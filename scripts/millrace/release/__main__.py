@@ -66,6 +66,15 @@ def check_history(tree, revision, before):
                       f'make tables, commit trees/{tree}/released.json, and build')
 
 
+def check_variables(tree):
+    """Raises Failure where the packages that make builds would not be those of the release."""
+    for name, value in build_variables(tree).items():
+        given = os.environ.get(name)
+        if given and given != value and name != 'TARBALL':
+            raise Failure(f'{name}={given} is not of a release of tree {tree}',
+                          f'a release has {name}={value}', f'env -u {name} make release')
+
+
 def check_packages(found, revision):
     """Raises Failure where the packages of a tree are not those of this checkout."""
     tree = found.tree
@@ -104,9 +113,15 @@ def reproduce(tree):
         raise Failure(f'the packages in dist/{tree} changed meanwhile', 'make release')
 
 
+def notes_of(tree, commit):
+    """The text of the notes of a release that is made of a commit.  Raises Failure."""
+    from millrace.release import notes
+    return notes.text(history.last_release(tree), history.Point(commit, tree), commit)
+
+
 def documents(context, commit, repository, found, files):
     """Writes the documents of a release, and returns them as {name: file}."""
-    from millrace.release import notes, provenance, sbom
+    from millrace.release import provenance, sbom
     here = place.NEW / 'documents'
     here.mkdir(parents=True)
     hash_of, made = repository.sums.of, []
@@ -114,9 +129,8 @@ def documents(context, commit, repository, found, files):
     def write(name, text):
         (here / name).write_text(text, encoding='utf-8')
         made.append(here / name)
-    before, after = history.last_release(context.tree), history.Point(commit, context.tree)
     name = f'millrace-{found.revision}'
-    write(f'{name}{releases.NOTES}', notes.text(before, after, commit))
+    write(f'{name}{releases.NOTES}', notes_of(context.tree, commit))
     for file in files.values():
         if package := sbom.read(file, found.debian):
             write(f'{file.name}{releases.SBOM}', sbom.bill(package, context, commit, hash_of))
@@ -161,6 +175,9 @@ def main(argv):
         check_history(tree, revision, repository.before)
         debian = finished.debian_release(tree, chosen.debian)
         if chosen.check:
+            check_variables(tree)
+            repository.key.check()
+            notes_of(tree, commit)
             return
         found, files = finished.read(tree, debian)
         check_packages(found, revision)
