@@ -103,7 +103,7 @@ def test_every_suite_runs(suite, server_tree, work, tmp_path):
 def test_every_workload_of_the_training_runs(server_tree):
     """On this server, which counts nothing."""
     done = subprocess.run([TOP / 'bench/train', '--check', server_tree, '--tree', TREE,
-                           '--seconds', '1', '--size', '0.04'], text=True, capture_output=True,
+                           '--seconds', '0', '--size', '0.04'], text=True, capture_output=True,
                           check=False, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f'{len(workloads.WORKLOADS)} workloads ran on one' in done.stdout

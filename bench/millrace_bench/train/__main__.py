@@ -52,8 +52,8 @@ def arguments(argv):
     """The options of the command."""
     options = parser('bench/train', __doc__)
     options.add_argument('--tree', help='release tree; default: that of trees/default')
-    options.add_argument('--seconds', type=number(int, 1), default=SECONDS, metavar='N',
-                         help='time of each workload; default: %(default)s')
+    options.add_argument('--seconds', type=number(int, 0), default=SECONDS, metavar='N',
+                         help='time of each workload, 0: a few statements; default: %(default)s')
     options.add_argument('--size', type=number(float, 0.001), default=1, metavar='X',
                          help='X times the usual amount of data')
     options.add_argument('--workloads', default='', metavar='"A B"',

@@ -19,6 +19,7 @@ from millrace_bench.measure.sbtest import Sbtest
 from millrace_bench.suites.tpcc import Warehouses
 
 THREADS = 8
+FEW = 50    # events of sysbench, where seconds are 0
 # the everyday server: it looks at grants, and has the data in memory
 SERVER = {'innodb_buffer_pool_size': '512M', 'skip_grant_tables': 'OFF',
           'innodb_flush_log_at_trx_commit': '2'}
@@ -38,9 +39,14 @@ class Workload:
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """Seconds of each workload, and the size of its data."""
+    """Seconds of each workload, 0 for a few statements, and the size of its data."""
     seconds: int
     size: float = 1
+
+    @property
+    def length(self):
+        """The options that end a run of sysbench."""
+        return {'time': self.seconds} if self.seconds else {'time': 0, 'events': FEW}
 
     @property
     def rows(self):
@@ -91,9 +97,17 @@ class Training:
 
     def sysbench(self, script, server=None, **options):
         """Runs a load of sysbench on the four tables."""
-        usual = {'threads': THREADS, 'time': self.seconds, 'tables': 4,
+        usual = {'threads': THREADS, **self.scale.length, 'tables': 4,
                  'table_size': self.scale.rows, 'rand_seed': 1}
         sysbench.run(server or self.server, script, **{**usual, **options})
+
+    def turns(self):
+        """Numbers, one at least, until the time is up."""
+        end = time.monotonic() + self.seconds
+        for turn in itertools.count():
+            yield turn
+            if time.monotonic() > end:
+                return
 
     def once(self, *statements, database='bench'):
         """Runs statements once: the rows of the last."""
@@ -145,26 +159,25 @@ def _again(*statements, **how):
 
 
 def _tpcc(training):
-    sysbench.run(training.server, 'tpcc', threads=THREADS, time=training.seconds,
+    sysbench.run(training.server, 'tpcc', threads=THREADS, **training.scale.length,
                  **training.scale.tpcc)
 
 
 def _undo(training, temporary):
     options = {'threads': THREADS, 'rows': 1000}
     sysbench.run(training.server, 'undo', action='prepare', **options)
-    sysbench.run(training.server, 'undo', time=training.seconds, temporary=temporary, **options)
+    sysbench.run(training.server, 'undo', temporary=temporary, **training.scale.length, **options)
 
 
 def _bulk_insert(training):
     # it has tables of its own by these names
     training.once('DROP TABLE sbtest1, sbtest2')
     sysbench.run(training.server, 'bulk_insert', action='prepare', threads=2)
-    sysbench.run(training.server, 'bulk_insert', threads=2, time=training.seconds)
+    sysbench.run(training.server, 'bulk_insert', threads=2, **training.scale.length)
 
 
 def _connections(training):
-    end = time.monotonic() + training.seconds
-    while time.monotonic() < end:
+    for _ in training.turns():
         with training.server.connect('bench') as connection:
             connection.query('SELECT c FROM sbtest1 WHERE id = 7')
 
@@ -274,8 +287,7 @@ def _recovery(training):
 
 
 def _restarts(training):
-    end = time.monotonic() + training.seconds
-    while time.monotonic() < end:
+    for _ in training.turns():
         training.server.stop()
         training.server.start()
         training.once('SELECT COUNT(*) FROM sbtest1')
@@ -285,7 +297,7 @@ def _purge(training):
     """Row versions that a reader still sees, and then nobody."""
     with training.server.connect('bench') as reader:
         reader.query('START TRANSACTION WITH CONSISTENT SNAPSHOT')
-        training.sysbench('oltp_update_index', time=max(1, training.seconds // 2))
+        training.sysbench('oltp_update_index', **Scale(training.seconds // 2).length)
         reader.query('SELECT SUM(k) FROM sbtest1')
     training.again('DELETE FROM sbtest4 WHERE id BETWEEN {n} * 10 AND {n} * 10 + 9',
                    "INSERT IGNORE INTO sbtest4 VALUES ({n} * 10, {n}, 'back', 'again')")
