@@ -761,7 +761,7 @@ def test_progress_of_steps(bar, text, monkeypatch):
 
 
 @pytest.mark.parametrize('arguments, words', [
-    (['--seconds', '0'], '0 is less than 1'), (['--seconds', 'x'], "invalid int value: 'x'"),
+    (['--seconds=-1'], '-1 is less than 0'), (['--seconds', 'x'], "invalid int value: 'x'"),
     (['--size', '0'], 'less than 0.001')])
 def test_the_training_refuses(arguments, words):
     done = subprocess.run([TOP / 'bench/train', *arguments, '--check', '/no/such/place'],

@@ -261,12 +261,12 @@ def test_a_screen_counts_every_case_and_names_each_loss(few):
             case['comparisons'][0].update(ratio=0.8, low=0.7, high=0.9, includes_one=False)
     text = page('README.md')
     cells = row_of(text, '[oltp](sets/10.11-oltp/)')
-    assert cells[1:6] == ['3,000 IOPS', 'millrace', '1', '0', '**1**']
-    assert cells[6] == '**read-only, 16 clients 0.800 (0.700 – 0.900)**'
-    assert cells[7].startswith('read-write, 16 clients 1.')
+    assert cells[1:7] == ['3,000 IOPS', 'millrace', '3, 2026-11-21', '1', '0', '**1**']
+    assert cells[7] == '**read-only, 16 clients 0.800 (0.700 – 0.900)**'
+    assert cells[8].startswith('read-write, 16 clients 1.')
     sample.change(few / '10.11-oltp', two_losses)
     cells = row_of(page('README.md'), '[oltp](sets/10.11-oltp/)')
-    assert cells[3:6] == ['0', '0', '**2**'] and cells[6].count('0.800 (0.700 – 0.900)**') == 2
+    assert cells[4:7] == ['0', '0', '**2**'] and cells[7].count('0.800 (0.700 – 0.900)**') == 2
     patch = row_of(text.partition('## 11.8')[0], 'google-io')
     # alone beside vanilla in one set, left out in the other, two cases each
     assert patch[1] == 'yes' and sum(map(int, re.findall(r'\d+(?=[* ])', patch[2])[:3])) == 4
@@ -290,15 +290,15 @@ def test_a_screen_is_of_speed(few):
         data['cases'][0]['comparisons'][0].update(ratio=0.5, low=0.4, high=0.8,
                                                   includes_one=False)
     sample.change(few / '10.11-oltp', half)
-    assert row_of(page('README.md'), '[oltp]')[7] == 'read-write, 16 clients 2.000 (1.250 – 2.500)'
+    assert row_of(page('README.md'), '[oltp]')[8] == 'read-write, 16 clients 2.000 (1.250 – 2.500)'
 
 
 def test_a_screen_names_a_case_that_is_not_compared(few):
     sample.change(few / '10.11-oltp', lambda data: data['cases'][0].update(comparisons=[]))
     cells = row_of(page('README.md'), '[oltp]')
-    assert cells[3:6] == ['0', '0', '**1**'] and cells[6].startswith('**read-only, 16 clients 0.8')
+    assert cells[4:7] == ['0', '0', '**1**'] and cells[7].startswith('**read-only, 16 clients 0.8')
     assert re.search(r'; read-write, 16 clients: vanilla \d+.*, millrace .* transactions/s, '
-                     r'not compared$', cells[6]), cells[6]
+                     r'not compared$', cells[7]), cells[7]
 
 
 def made_set(path, name, builds, date, cases=2):
@@ -342,7 +342,7 @@ def test_a_screen_prefers_the_whole_suite_of_the_usual_size(tmp_path, load, buil
 
 def test_a_loss_stays_beside_a_later_measurement(few):
     made_set(few, '10.11-oltp+again', ('vanilla', 'millrace'), '2026-12-01', cases=1)
-    loss = row_of(page('README.md'), '[oltp](sets/10.11-oltp/)')[6]
+    loss = row_of(page('README.md'), '[oltp](sets/10.11-oltp/)')[7]
     assert re.fullmatch(r'\*\*read-only, 16 clients 0.800 \(0.700 – 0.900\)\*\*, '
                         r'again 1\.\d+ \([\d.]+ – [\d.]+\)', loss)
 
@@ -377,7 +377,7 @@ def header(name, *suites):
 def rows_of_a_patch(trees, *about):
     """The cells of the table of a patch's page, without the head."""
     text = evidence.measured(trees, header(*about))
-    return [[cell.strip() for cell in line.split('|')[1:-1]] for line in text.splitlines()[4:]]
+    return [[cell.strip() for cell in line.split('|')[1:-1]] for line in text.splitlines()[5:]]
 
 
 def test_the_table_of_a_patch(few):

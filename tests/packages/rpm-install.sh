@@ -137,6 +137,7 @@ Release: 1
 Summary: Stands for the distribution's
 License: GPL-2.0-only
 BuildArch: noarch
+AutoReqProv: no
 %description
 %{summary}
 %install
