@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from millrace import TOP
-from millrace.command import environment, output, parser, run_command, say
+from millrace.command import output, parser, run_command, say
 from millrace.errors import Failure, Fault, FaultyFile
 from millrace.patches import compare, tables
 from millrace.prove import lint
@@ -71,7 +71,7 @@ def reported(command, paths, mend):
     if not paths:
         return []
     done = subprocess.run([*command, *map(str, paths)], cwd=TOP, text=True, check=False,
-                          capture_output=True, env=environment())
+                          capture_output=True)
     faults = [Fault(match[3], mend, int(match[2]), match[1])
               for line in done.stdout.splitlines() if (match := REPORTED.fullmatch(line))]
     if done.returncode and not faults:

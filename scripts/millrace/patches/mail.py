@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from email.utils import formatdate, parsedate_tz
 from pathlib import Path
 
-from millrace.command import environment
 from millrace.errors import Failure
 from millrace.patches import diff, header
 
@@ -225,7 +224,7 @@ def _mail(content, head, label):
         text, patch = Path(place, 'text'), Path(place, 'patch')
         done = subprocess.run(['git', 'mailinfo', '--no-scissors', '--encoding=UTF-8',
                                f'--quoted-cr={cr}', text, patch], input=content, check=False,
-                              capture_output=True, cwd=place, env=environment())
+                              capture_output=True, cwd=place)
         if done.returncode:
             raise Failure(f'{label}: a mail that git cannot read', done.stderr.decode())
         info = dict(line.split(': ', 1) for line in _decoded(diff.decode(done.stdout)).split('\n')
