@@ -39,14 +39,23 @@ def read(name):
     return trees, read_header(series.patch_file(trees[0], name))
 
 
-def patches(pages):
-    """The table of the patches; `pages` is the directory of their pages, before each link."""
+def patches():
+    """The table of all patches, for the page beside theirs."""
     rows = []
     for name in series.names():
         trees, header = read(name)
-        rows.append([f'[{name}]({pages}{name}.md)', header.synopsis, ', '.join(trees),
+        rows.append([f'[{name}]({name}.md)', header.synopsis, ', '.join(trees),
                      header.upstream_status])
     return table(['patch', 'what it does', 'trees', 'upstream'], rows)
+
+
+def features():
+    """The table of the patches that mend no fault of upstream's, for the README; and how many do."""
+    names = series.names()
+    rows = [[f'[{name}](docs/patches/{name}.md)', read(name)[1].synopsis]
+            for name in names if not name.startswith('fix-')]
+    return (f'{table(["patch", "what it does"], rows)}\n\n{len(names) - len(rows)} more, '
+            '`fix-...`, [mend a fault of upstream\'s each](docs/patches/README.md).')
 
 
 @functools.cache
@@ -141,9 +150,9 @@ def has_measurements():
 
 def blocks():
     """{file: {block: function that makes it}} for the files that are there."""
-    files = {'README.md': {'state': state, 'patches': lambda: patches('docs/patches/')},
+    files = {'README.md': {'state': state, 'patches': features},
              'SECURITY.md': {'contact': contact, 'state': state, 'holes': holes},
-             'docs/patches/README.md': {'patches': lambda: patches(''), 'proofs': proofs}}
+             'docs/patches/README.md': {'patches': patches, 'proofs': proofs}}
     if has_measurements():
         files['README.md']['headline'] = headline
         files |= {f'docs/patches/{name}.md': {'measured': functools.partial(measured, name)}
