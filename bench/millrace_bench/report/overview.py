@@ -40,8 +40,8 @@ has every result of the laboratory, {NOTES} the notes that went.
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with
 the most cases; then the newest. Each case counts once, by its main measure. The slowest case is
 named, every other that is worse, and the fastest. *Patches* is how many the series had on that
-day. *By itself* counts in the same way every case of a patch alone beside vanilla, or of the
-series beside the series without it.
+day. *By itself* counts, in the same way, two kinds of comparison: a patch alone beside vanilla, and
+the series beside the series without the patch.
 
 A ratio is one of speed, so **above 1 is faster**: the build over vanilla, or vanilla over the
 build for seconds and MiB. In brackets is its 95 % confidence interval;

@@ -54,8 +54,8 @@ def features():
     names = series.names()
     rows = [[f'[{name}](docs/patches/{name}.md)', read(name)[1].synopsis]
             for name in names if not name.startswith('fix-')]
-    return (f'{table(["patch", "what it does"], rows)}\n\n{len(names) - len(rows)} more, '
-            '`fix-...`, [mend a fault of upstream\'s each](docs/patches/README.md).')
+    return (f'{table(["patch", "what it does"], rows)}\n\n{len(names) - len(rows)} more patches, '
+            '`fix-...`, [each mend one fault of upstream\'s](docs/patches/README.md).')
 
 
 @functools.cache
