@@ -60,13 +60,14 @@ upstream-watch:         ## look for releases that are newer than the pinned ones
 	@scripts/upstream-watch
 
 ##: Proofs
-check: setup-tests lint packages ## run every test
+check: whole setup-tests lint packages ## run every test
 	@$(PYTEST) tests
 check-fast: setup setup-tests ## run the tests that need no compiled server
 	@$(PYTEST) tests/fast
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint
 prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
+	$(if $(filter-out 1 missing mutations,$(TESTS)),$(error TESTS=$(TESTS): 1, missing, mutations))
 	@scripts/prove $(if $(TESTS),--$(or $(filter missing mutations,$(TESTS)),tests)) $(NAMED)
 hostile: setup-tests    ## try the series and vanilla in hostile surroundings, into test-results/
 	@tests/hostile/run millrace vanilla --tree "$$TREE" \
@@ -95,7 +96,7 @@ tables: setup-report    ## write the generated tables in README.md, docs/ and te
 	@scripts/tables --write
 clean:                  ## remove work/ and the packages, edits in the patched source included
 	@rm -rf work
-	@[ ! -d dist ] || find dist -mindepth 1 -maxdepth 1 ! -name repo ! -name .repo.old \
+	@[ ! -d dist ] || find dist -mindepth 1 -maxdepth 1 ! -name repo ! -name '.repo.*' \
 	    -exec rm -rf {} +
 help:                   ## print this list
 	@sed -n 's/^##: //p; s/^\([a-z-]*\):.*## \(.*\)/  make \1              \2/p' Makefile \
@@ -120,6 +121,11 @@ help:                   ## print this list
 	@echo '  SIZE= SECONDS=       bench, profile: size of the data (1: the usual), seconds of load'
 	@echo '  ROUNDS= DATA=        bench: runs of each build, and a directory on the measured disk'
 
+# What make check is about: other packages would be made, and not tested.
+whole:
+	@[ -z "$$VERSION$$PROFILE" ] && [ "$${PATCHES:-all}" = all ] || { printf '%s\n' \
+	    'make: error: the tests are of the whole series on the pinned release' \
+	    '  make check, without PATCHES=, VERSION= and PROFILE=' >&2; exit 1; }
 # The packages of Debian that each of them needs.
 setup:
 	@build/setup

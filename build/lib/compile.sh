@@ -20,6 +20,8 @@ use_ccache() {
         export CCACHE_DIR=$TOP/work/ccache
         mkdir -p "$CCACHE_DIR"
         say "ccache cannot write to ${dir:-its directory}, and keeps its objects in work/ccache"
+    else
+        export CCACHE_DIR=$dir
     fi
 }
 

@@ -16,11 +16,12 @@ umask 022
 
 # A hook of git, an options variable of tar or a user's setting for quilt must not reach the
 # steps; nor must make's flags, which debian/rules would take for its own.
-# CCACHE_COMPILER and the like would put other objects into the packages.
+# CCACHE_COMPILER, CPATH and the like would put other objects into the packages.
 set +o posix
 unset CDPATH POSIXLY_CORRECT GREP_OPTIONS TAR_OPTIONS XZ_OPT XZ_DEFAULTS GZIP MAKEFLAGS MFLAGS \
     MAKELEVEL CCACHE_COMPILER CCACHE_COMPILERTYPE CCACHE_IGNOREHEADERS CCACHE_IGNOREOPTIONS \
-    CCACHE_EXTRAFILES CCACHE_HARDLINK "${!QUILT_@}"
+    CCACHE_EXTRAFILES CCACHE_HARDLINK CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH \
+    PKG_CONFIG_PATH CMAKE_PREFIX_PATH CMAKE_TOOLCHAIN_FILE "${!QUILT_@}"
 for name in "${!GIT_@}"; do
     case $name in
         GIT_AUTHOR_* | GIT_COMMITTER_*) ;;

@@ -1,4 +1,5 @@
 """Shared by all commands: arguments, error reporting, interrupts and running subprocesses."""
+import errno
 import os
 import re
 import signal
@@ -66,6 +67,9 @@ def _failure_of(error):
         text = error.stderr or ''
         text = text.decode(errors='replace') if isinstance(text, bytes) else text
         return Failure(str(error), *text.splitlines()[-8:])
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return Failure(f'{error.filename or "a file"}: no space is left on the disk',
+                       f'make room: df -h {TOP} {os.environ.get("TMPDIR", "/tmp")}')
     if isinstance(error, Failure) or not error.filename:
         return error
     file = Path(os.fsdecode(error.filename))        # missing, read-only, ...

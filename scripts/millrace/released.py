@@ -9,6 +9,7 @@ import json
 import re
 
 from millrace import TOP
+from millrace.files import read_json
 from millrace.patches import diff
 from millrace.patches.header import parse
 
@@ -22,7 +23,7 @@ def read(tree):
     """{revision: {'date': ISO date, 'patches': {name: {'synopsis':, 'changes':}}}}, the first
     release first."""
     path = file(tree)
-    return json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+    return read_json(path) if path.exists() else {}
 
 
 def text(releases):

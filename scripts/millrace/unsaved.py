@@ -147,6 +147,9 @@ def write_diff(edited, source, target):
              '--no-ext-diff', '--binary', 'a', 'b'], cwd=scratch, capture_output=True, check=False,
             env=environment(GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM=1,
                             GIT_CEILING_DIRECTORIES=scratch))
+        if done.returncode not in (0, 1):
+            raise Failure(f'git diff failed with status {done.returncode}: the edits are not kept',
+                          *done.stderr.decode(errors='replace').splitlines()[-5:])
         target.write_bytes(done.stdout)
 
 

@@ -11,6 +11,7 @@ import pytest
 from conftest import path_without, unpack
 from millrace.command import environment
 from millrace.patches import patchfile, series
+from millrace.patches.diff import parts, read
 from millrace.prove import apply, proof
 from millrace.prove.facts import Facts
 from millrace.upstream import pins
@@ -371,13 +372,16 @@ def test_it_agrees_with_quilt(diff, tmp_path):
     patch = patchfile.read(file)
     state = {path: facts.add(VANILLA.encode()) if path == 'f' else None
              for path in {'f', *patch.paths}}
-    mine = apply.apply_one(facts, patch, state)
+    mine = {path: apply.apply_part(facts, part, path, state[path])
+            for path, part in parts(read(file)).items()}
+    applies = not any('failed' in outcome for outcome in mine.values())
     quilt = subprocess.run(['quilt', '--quiltrc', '-', 'push', '--fuzz=0'], cwd=tmp_path / 'tree',
                            env=environment(QUILT_PATCHES=tmp_path / 'patches'), check=False,
                            capture_output=True, text=True)
-    assert ('files' in mine) == (quilt.returncode == 0), (mine, quilt.stdout)
-    if 'files' in mine:
-        check_files(facts, {**state, **mine['files']}, tmp_path / 'tree')
+    assert applies == (quilt.returncode == 0), (mine, quilt.stdout)
+    if applies:
+        after = {path: outcome['file'] for path, outcome in mine.items()}
+        check_files(facts, {**state, **after}, tmp_path / 'tree')
 
 
 @pytest.mark.parametrize('needs, expected', [

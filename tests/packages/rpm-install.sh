@@ -54,6 +54,7 @@ with_server() {
                 got=$(sql "$2")
                 [ "$got" = "$1" ] || { echo "$2: $got, not $1"; exit 1; }
             }
+            refused() { if "$@"; then echo "not refused: $*"; exit 1; fi; }
             prepare=$(sed -n 's/^ExecStartPre=//p' $unit | head -n 1)
             # as systemd reads it: lines go on behind a backslash, $$ is $
             start=$(sed -n '/^ExecStart=/,/[^\\]$/p' $unit \
@@ -184,7 +185,7 @@ first_start() {
         is /run/mariadb/mariadb.pid "SELECT @@pid_file"
         is 0 "SELECT COUNT(*) FROM mysql.global_priv WHERE user = ''"
         is root@localhost "SELECT USER()"
-        ! runuser -u nobody -- mariadb -u root -e 'SELECT 1'
+        refused runuser -u nobody -- mariadb -u root -e 'SELECT 1'
         grep -E 'Using (io_uring|liburing|Linux native AIO)' /var/log/mariadb/mariadb.log
         sql "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20));
             INSERT INTO d.t VALUES (1, 'first')"
@@ -216,7 +217,7 @@ second_start() {
         plugins=$(dirname "$(find /usr/lib -name dialog.so)")
         mariadb --plugin-dir="$plugins" -u pamuser -pword -e "SELECT USER()" \
             | grep pamuser@localhost
-        ! mariadb --plugin-dir="$plugins" -u pamuser -pwrong -e "SELECT 1"
+        refused mariadb --plugin-dir="$plugins" -u pamuser -pwrong -e "SELECT 1"
         mariadb-backup --backup --target-dir=/tmp/backup
         mariadb-backup --prepare --target-dir=/tmp/backup
         [ -s /tmp/backup/d/t.ibd ]
@@ -243,7 +244,9 @@ edited_stays() {
     in_root -U --nodeps --replacepkgs "${packages[@]}" && grep -q max_connections "$conf" \
         && tool=$root/usr/lib64/mariadb/plugin/auth_pam_tool_dir/auth_pam_tool \
         && [ "$(stat -c %a:%u "$tool")" = 4750:0 ] \
-        && ! in_root -V --nodeps --nomtime millrace-server | grep -v ' c /'
+        && { in_root -V --nodeps --nomtime millrace-server > "$scratch/verified" || true; } \
+        && grep ' c /etc/my.cnf.d/' "$scratch/verified" \
+        && ! grep -v ' c /' "$scratch/verified"
 }
 
 removed() {

@@ -253,27 +253,20 @@ def test_a_page_is_drawn_again_where_its_set_has_changed(made, tmp_path):
     assert page.stat().st_mtime_ns == second
 
 
-def headline_of(tmp_path, *paths):
-    """Writes the headline of result sets into a README in `tmp_path`: the picture's text."""
-    (tmp_path / 'docs').mkdir()
-    (tmp_path / 'README.md').write_text(
-        'before\n<!-- headline -->\nold\n<!-- /headline -->\nafter\n')
-    headline.write(tmp_path, paths)
-    return (tmp_path / 'docs/headline.svg').read_text()
+def headline_of(*paths):
+    """The text of the headline's picture of result sets."""
+    return headline.picture([sets.ResultSet(path) for path in paths])
 
 
 def test_the_headline(browser, made, tmp_path):
-    picture = headline_of(tmp_path, made / SETS[0], made / SETS[1])
-    readme = (tmp_path / 'README.md').read_text()
-    assert re.fullmatch(r'before\n<!-- headline -->\n.*\(docs/headline.svg\).*\n'
-                        r'<!-- /headline -->\nafter\n', readme, re.DOTALL)
-    assert 'old' not in readme
+    picture = headline_of(made / SETS[0], made / SETS[1])
+    (tmp_path / 'headline.svg').write_text(picture)
     assert 'Invented CPU' in picture and 'scan, 3,000 IOPS' in picture
     assert picture.count('class="gain" cx') == 1 + 5
     page = tmp_path / 'index.html'
     for width, scheme in SIZES:
         # as a README shows it, and opened to be looked into
-        page.write_text(HEAD + '<img src="docs/headline.svg" style="max-width:100%">')
+        page.write_text(HEAD + '<img src="headline.svg" style="max-width:100%">')
         assert look(browser, page, width, scheme) == []
         inline = picture.replace('<svg ', '<svg style="max-width:100%;height:auto" ')
         ground = '#161b22' if scheme == 'dark' else '#fff'
@@ -288,12 +281,11 @@ def test_a_loss_is_named_in_the_headline(made, tmp_path):
     path = tmp_path / SETS[0]
     sample.write(path)
     sample.change(path, slow)
-    picture = headline_of(tmp_path, path)
+    picture = headline_of(path)
     assert picture.count('class="loss" cx') == 1 + 1
     assert 'read-only-16 0.861 (0.750 – 0.990): slower' in picture
 
 
-def test_the_headline_is_not_made_of_what_was_cut_off(made, tmp_path):
+def test_the_headline_is_not_made_of_what_was_cut_off(made):
     with pytest.raises(Failure, match='incomplete: interrupted'):
-        headline_of(tmp_path, made / SETS[3])
-    assert not (tmp_path / 'docs/headline.svg').exists()
+        headline_of(made / SETS[3])

@@ -12,6 +12,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from millrace import files
+
 FORMAT = 2
 SECONDS, BUCKETS = ('second', 'value', 'cpu', 'read_bytes', 'write_bytes'), ('ms', 'count')
 COLUMNS = ('case', 'build', 'round', *SECONDS, *BUCKETS)
@@ -64,11 +66,7 @@ def write_whole(path, content):
     """Writes a file, whole or not at all; a .gz is packed, the same text into the same bytes."""
     if path.suffix == '.gz':
         content = gzip.compress(content.encode(), mtime=0)
-    elif isinstance(content, str):
-        content = content.encode()
-    new = path.with_name(path.name + '.new')
-    new.write_bytes(content)
-    new.replace(path)
+    files.write_whole(path, content)
 
 
 def rounded(value):

@@ -28,7 +28,6 @@ class Result:
     transactions: int
     seconds: float
     errors: int
-    intervals: list = field(default_factory=list)    # (second, transactions/s)
     histogram: list = field(default_factory=list)    # (ms, count)
     text: str = ''
     processor: dict = field(default_factory=dict)    # seconds of the server, from the caller
@@ -47,17 +46,15 @@ class Result:
 
 
 def sum_results(results):
-    """Several runs in sequence as one Result; the seconds of their intervals go on counting."""
-    histogram, processor, intervals = Counter(), Counter(), []
+    """Several runs in sequence as one Result."""
+    histogram, processor = Counter(), Counter()
     for result in results:
         histogram.update(dict(result.histogram))
         processor.update(result.processor)
-        intervals += [(len(intervals) + number, rate)
-                      for number, (_, rate) in enumerate(result.intervals, 1)]
     return Result(sum(result.transactions for result in results),
                   sum(result.seconds for result in results),
-                  sum(result.errors for result in results), intervals,
-                  sorted(histogram.items()), '\n'.join(result.text for result in results),
+                  sum(result.errors for result in results), sorted(histogram.items()),
+                  '\n'.join(result.text for result in results),
                   dict(processor))
 
 
@@ -72,14 +69,11 @@ def _printed(pattern, text):
 
 def parse(text):
     """A Result from the whole output of `sysbench run`."""
-    lines = text.splitlines()
-    intervals, buckets = (list(filter(None, map(pattern.match, lines)))
-                          for pattern in (_INTERVAL, _BUCKET))
+    buckets = filter(None, map(_BUCKET.match, text.splitlines()))
     return Result(
         transactions=int(_printed(r'^\s+transactions:\s+(\d+)', text)),
         seconds=float(_printed(r'^\s+total time:\s+([\d.]+)s', text)),
         errors=int(_printed(r'^\s+ignored errors:\s+(\d+)', text)),
-        intervals=[(int(line[1]), float(line[3])) for line in intervals],
         histogram=[(float(line[1]), int(line[2])) for line in buckets],
         text=text)
 

@@ -4,13 +4,10 @@ An SVG from templates/headline.svg, which draws every case as a dot on its confi
 on a logarithmic axis: gains, losses and no difference shown in three colours.
 """
 import math
-import re
 
-from millrace import TOP
 from millrace.errors import Failure
-from millrace_bench.measure.result import write_whole
 from millrace_bench.report import format as text_of
-from millrace_bench.report.sets import ResultSet, comparison, kept, place
+from millrace_bench.report.sets import comparison, kept, place
 from millrace_bench.report.templates import render
 
 BASE, BUILD = 'vanilla', 'millrace'
@@ -118,19 +115,3 @@ def block():
     return (f'![{LABEL}](docs/headline.svg)\n\nEvery ratio with its interval: '
             '[test-results/](test-results/README.md); the method:\n'
             '[docs/measure.md](docs/measure.md).')
-
-
-def write(top=TOP, paths=()):
-    """Writes docs/headline.svg from result sets, by default the kept ones of vanilla and
-    millrace, and the lines about it in README.md, between `<!-- headline -->` and
-    `<!-- /headline -->`.  Raises Failure."""
-    text = picture([ResultSet(path) for path in paths] or usual_sets())
-    readme = top / 'README.md'
-    new, count = re.subn(r'(<!-- headline -->\n).*?(<!-- /headline -->)',
-                         lambda match: f'{match[1]}{block()}\n{match[2]}',
-                         readme.read_text(encoding='utf-8'), flags=re.DOTALL)
-    if count != 1:
-        raise Failure('README.md has no place for the headline', 'add these two lines:',
-                      '<!-- headline -->', '<!-- /headline -->')
-    write_whole(top / 'docs/headline.svg', text)
-    write_whole(readme, new)

@@ -5,9 +5,9 @@ A screen is chosen by rule, never by figure: chosen() takes one set for each sui
 case_summary() counts all its cases and names the slowest of them.
 """
 import collections
-import json
 
 from millrace import TOP
+from millrace.files import read_json
 from millrace.patches.tables import table
 from millrace.prove.record import verdicts
 from millrace.upstream.pins import trees
@@ -40,7 +40,7 @@ has every result of the laboratory, {NOTES} the notes that went.
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with
 the most cases; then the newest. Each case counts once, by its main measure. The slowest case is
 named, every other that is worse, and the fastest. *Patches* is how many the series had on that
-day. *By itself* counts, in the same way, two kinds of comparison: a patch alone beside vanilla, and
+day. *By itself* counts two kinds of comparison in the same way: a patch alone beside vanilla, and
 the series beside the series without the patch.
 
 A ratio is one of speed, so **above 1 is faster**: the build over vanilla, or vanilla over the
@@ -191,7 +191,7 @@ def proofs(tree, results):
 
 def suite_runs(tree):
     """{file: {suite: its record}} of the runs of upstream's suites with a tree."""
-    return {file: json.loads(file.read_text(encoding='utf-8'))
+    return {file: read_json(file)
             for file in sorted((PLACE / 'suites').glob(f'{tree}-*.json'))}
 
 
@@ -227,7 +227,7 @@ def hostile_row(tree):
     file = PLACE / 'hostile' / f'{tree}.json'
     if not file.exists():
         return [['hostile', '–', 'not run', '–', '–', '–']]
-    scenarios = json.loads(file.read_text(encoding='utf-8'))['scenarios']
+    scenarios = read_json(file)['scenarios']
     count = collections.Counter(one['verdict'] for one in scenarios.values())
     worse = [f'**{name}**' for name, one in scenarios.items() if one['verdict'] == WORSE]
     commits = ', '.join(sorted({one['commit'][:8] + '+' * one['commit'].endswith('+')

@@ -1,6 +1,7 @@
 """The series: which patches there are, their order, and which of them go together."""
 from millrace import TOP
 from millrace.errors import Failure
+from millrace.files import write_whole
 from millrace.patches.header import read_header
 from millrace.upstream.pins import trees
 
@@ -89,7 +90,7 @@ def add(name):
         file = TOP / 'series'
         text = file.read_text(encoding='utf-8')
         end = '' if text.endswith('\n') or not text else '\n'
-        file.write_text(f'{text}{end}{name}\n', encoding='utf-8')
+        write_whole(file, f'{text}{end}{name}\n')
 
 
 def forget(name):
@@ -97,4 +98,4 @@ def forget(name):
     if not trees_with(name):
         lines = (TOP / 'series').read_text(encoding='utf-8').splitlines(keepends=True)
         kept = [line for line in lines if line.partition('#')[0].strip() != name]
-        (TOP / 'series').write_text(''.join(kept), encoding='utf-8')
+        write_whole(TOP / 'series', ''.join(kept))

@@ -14,6 +14,7 @@ from pathlib import Path
 from millrace import TOP, publisher, released
 from millrace.command import parser, run_command
 from millrace.errors import Failure, Fault
+from millrace.files import write_whole
 from millrace.patches import series
 from millrace.patches.header import read_header
 from millrace.prove import lint, record
@@ -50,7 +51,7 @@ def patches():
 
 
 def features():
-    """The table of the patches that mend no fault of upstream's, for the README; and how many do."""
+    """The table of the patches that are no fixes, for the README, and how many are."""
     names = series.names()
     rows = [[f'[{name}](docs/patches/{name}.md)', read(name)[1].synopsis]
             for name in names if not name.startswith('fix-')]
@@ -204,7 +205,7 @@ def write():
     """Brings all tables up to date.  Raises Failure where a header cannot be read."""
     for file, text in made()[0].items():
         if text != content_of(file):
-            Path(file).write_text(text, encoding='utf-8')
+            write_whole(Path(file), text)
 
 
 def check():

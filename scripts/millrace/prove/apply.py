@@ -77,17 +77,6 @@ def apply_part(facts, part, path, before):
     return facts.learn(key, {'file': after, 'moved': moved})
 
 
-def apply_one(facts, patch, state):
-    """A patch applied to a state: {'files': what it leaves of its files}, or {'failed': the
-    lines of patch that show it}."""
-    outcomes = {path: apply_part(facts, part, path, state[path])
-                for path, part in parts(read(patch.file)).items()}
-    failed = [line for outcome in outcomes.values() for line in outcome.get('failed', ())]
-    if failed:
-        return {'failed': failed}
-    return {'files': {path: outcome['file'] for path, outcome in outcomes.items()}}
-
-
 def choices(needs, changed):
     """The choices that the closed subsets make among some patches, a prefix tree.
 

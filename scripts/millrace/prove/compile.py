@@ -20,6 +20,7 @@ from collections import Counter
 from millrace import TOP
 from millrace.command import environment
 from millrace.errors import Failure
+from millrace.files import write_whole
 from millrace.patches.diff import is_test
 from millrace.progress import ninja
 from millrace.prove.facts import digest
@@ -49,11 +50,12 @@ def compiling(context):
 
 
 @functools.cache
-def toolchain():
-    """Everything that decides, besides the source, which warnings a compiler gives."""
+def toolchain(configuration=CONFIGURATION):
+    """Everything that decides, besides the source, which warnings a compiler gives, and what a
+    build configured with these files of build/cmake does."""
     versions = [subprocess.run([program, '--version'], text=True, capture_output=True,
                                check=True).stdout for program in ('cc', 'c++', 'cmake')]
-    return versions + [(TOP / 'build/cmake' / name).read_text() for name in CONFIGURATION]
+    return versions + [(TOP / 'build/cmake' / name).read_text() for name in configuration]
 
 
 def normalized(text):
@@ -75,6 +77,7 @@ class BuildTree:
     `context` is the Context of the proofs, `vanilla` gives the vanilla state of any paths,
     `paths` are all that the patches of the tree touch.
     """
+    configuration = CONFIGURATION
 
     def __init__(self, context, facts, vanilla, paths):
         self.context, self.facts, self.vanilla = context, facts, vanilla
@@ -120,9 +123,7 @@ class BuildTree:
     def switch(self, state):
         """Brings the source into a state: vanilla but for the paths in it."""
         laid = self._laid() | set(state)
-        note = self.laid.with_suffix('.part')
-        note.write_text(''.join(f'{path}\n' for path in sorted(laid)))
-        note.replace(self.laid)
+        write_whole(self.laid, ''.join(f'{path}\n' for path in sorted(laid)))
         for path, content in {**self.vanilla(laid), **state}.items():
             file = self.source / path
             present = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
@@ -163,7 +164,7 @@ class BuildTree:
         """Runs cmake where the configuration, or a file that it reads, has changed: whether it
         succeeded."""
         launcher = f'{KEEP_WARNINGS};{self.environ["MILLRACE_LAUNCHER"]}'
-        initial = [word for name in CONFIGURATION
+        initial = [word for name in self.configuration
                    for word in ('-C', str(TOP / 'build/cmake' / name))]
         if not self._run(str(CONFIGURE), self.builddir.name, *initial,
                          f'-DCMAKE_C_COMPILER_LAUNCHER={launcher}',

@@ -11,7 +11,6 @@ from millrace.prove import tests
 from millrace.prove.compile import BuildTree, toolchain
 from millrace.prove.facts import digest
 
-CONFIGURATION = ('server.cmake', 'layout-tarball.cmake', 'debug.cmake')
 # a mutation may make a server wait for ever
 OPTIONS = ('--parallel=1', '--testcase-timeout=5')
 
@@ -19,6 +18,7 @@ OPTIONS = ('--parallel=1', '--testcase-timeout=5')
 class DebugTree(BuildTree):
     """The source of a tree and a build directory for a debug server, as `build/server debug`
     configures it."""
+    configuration = ('server.cmake', 'layout-tarball.cmake', 'debug.cmake')
 
     def __init__(self, context, facts, vanilla, paths):
         context = context.at('prove-debug')
@@ -30,7 +30,7 @@ class DebugTree(BuildTree):
         """Runs cmake where a file that it reads has changed: whether it succeeded."""
         if self.to_configure.exists():
             (self.builddir / 'configured').unlink(missing_ok=True)
-        initial = [word for name in CONFIGURATION
+        initial = [word for name in self.configuration
                    for word in ('-C', str(TOP / 'build/cmake' / name))]
         launchers = [f'-DCMAKE_{language}_COMPILER_LAUNCHER={self.environ["MILLRACE_LAUNCHER"]}'
                      for language in ('C', 'CXX')]
@@ -65,7 +65,8 @@ def stale(facts, state, tree, patches):
 def _verdict(build, state, names, options, log, tell):
     """Runs tests in a state: {test: 'pass', 'fail', 'skipped' or None}; or lines that show why
     there is no server."""
-    key = digest('mutation', build.context.sha256, toolchain(), names, build.different(state))
+    key = digest('mutation', build.context.sha256, toolchain(build.configuration), names,
+                 build.different(state))
     fact = build.facts.get(key)
     if fact is None:
         found, failed = tests.run(build, state, names, options, log, tell)

@@ -17,6 +17,7 @@ from millrace import TOP
 from millrace.command import environment
 from millrace.context import Context, resolve
 from millrace.errors import Failure
+from millrace.files import write_whole
 from millrace.patches import diff, mutations, patchfile, series
 from millrace.progress import Progress
 from millrace.prove import apply, lint, mutate, options, record, refresh, tests
@@ -386,10 +387,8 @@ def keep(prepared, report):
     """Writes the result, and the record where it is about the pinned release."""
     report.result |= {'verdicts': report.verdicts, 'faults': report.faults,
                       'seconds': round(time.monotonic() - report.begun, 1)}
-    work = prepared.context.work
-    part = work / 'result.json.part'
-    part.write_text(json.dumps(report.result, indent=1) + '\n', encoding='utf-8')
-    part.replace(work / 'result.json')
+    write_whole(prepared.context.work / 'result.json',
+                json.dumps(report.result, indent=1) + '\n')
     if prepared.pinned:
         record.update(report.tree, prepared.about, report.verdicts,
                       datetime.date.today().isoformat())
@@ -400,13 +399,17 @@ class NoTarball(Failure):
 
 
 def fetch(context):
-    """Brings the tarball of a context to the cache, verified.  Raises NoTarball."""
+    """Brings the tarball of a context to the cache, verified.  Raises NoTarball, or Failure where
+    there is one that is not right."""
     if not os.environ.get('TARBALL') and tarballs.is_verified(context.version, context.sha256):
         return
     done = subprocess.run([TOP / 'build/fetch'], check=False, stdin=subprocess.DEVNULL,
                           env=environment(TREE=context.tree, PATCHES='none'))
-    if done.returncode:
+    if done.returncode == 4:
         raise NoTarball(f'{context.tree}: not proven, for its tarball cannot be had')
+    if done.returncode:
+        raise Failure(f'{context.tree}: not proven, for its tarball is wrong or cannot be kept',
+                      'build/fetch has said why')
 
 
 def prove(tree, how, only=()):

@@ -11,6 +11,7 @@ are in the whole series, but stand under their own patch: all others change too 
 import json
 
 from millrace import TOP
+from millrace.files import read_json, write_whole
 from millrace.patches import diff, mutations, series
 from millrace.patches.header import read_header
 from millrace.patches.patchfile import read
@@ -70,7 +71,7 @@ def keys(tree, sha256):
 def load(tree):
     """The record of a tree: {patch: {proof: 'verdict date key'}}."""
     file = record_file(tree)
-    return json.loads(file.read_text(encoding='utf-8')) if file.exists() else {}
+    return read_json(file) if file.exists() else {}
 
 
 def entry(known, name, proof):
@@ -104,4 +105,4 @@ def update(tree, about, new, date):
                 made[name][proof] = f'{verdict} {then if same else date} {key}'
     if made != known:
         record_file(tree).parent.mkdir(parents=True, exist_ok=True)
-        record_file(tree).write_text(json.dumps(made, indent=1) + '\n', encoding='utf-8')
+        write_whole(record_file(tree), json.dumps(made, indent=1) + '\n')

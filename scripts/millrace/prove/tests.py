@@ -52,7 +52,7 @@ def check_tests(build, patch, without, alone, logs, tell=lambda done, of: None):
     ending.
     """
     tests = for_release(patch.file) or read_header(patch.file).fields['Test'].split()
-    key = digest('tests', build.context.sha256, toolchain(), tests,
+    key = digest('tests', build.context.sha256, toolchain(build.configuration), tests,
                  *map(build.different, (without, alone)))
     if build.facts.get(key) is not None:
         return []

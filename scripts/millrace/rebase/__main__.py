@@ -27,10 +27,11 @@ from pathlib import Path
 from millrace import TOP
 from millrace.command import parser, run_command, say
 from millrace.errors import Failure
+from millrace.files import write_whole
 from millrace.patches import diff, series
 from millrace.rebase import merge
 from millrace.rebase.report import report
-from millrace.rebase.state import State, replace
+from millrace.rebase.state import State
 from millrace.upstream import pins, security, tarballs
 
 
@@ -50,13 +51,13 @@ def keep(state, results, repository):
     stopped = next((result for result in results if result.state == 'conflict'), None)
     for result in results[:results.index(stopped) if stopped else None]:
         if not result.upstream:
-            replace(state.patches / f'{result.name}.patch', result.text)
+            write_whole(state.patches / f'{result.name}.patch', result.text)
     if stopped:
         state.leave_conflict(repository, results, stopped)
         raise Failure(f"patch '{stopped.name}' conflicts with {state.version}",
                       f'resolve it in {state.source}', f'then: {state.refresh}',
                       f'and:  make rebase TREE={state.tree} VERSION={state.version}')
-    replace(state.dropped_file, ' '.join(result.name for result in results if result.upstream))
+    write_whole(state.dropped_file, ' '.join(result.name for result in results if result.upstream))
 
 
 def install(state):

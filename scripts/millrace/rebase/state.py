@@ -1,5 +1,4 @@
 """An unfinished rebase: which series is carried, which patches are done, which conflicts."""
-import os
 import shutil
 import subprocess
 import time
@@ -8,19 +7,10 @@ from pathlib import Path
 from millrace import TOP
 from millrace.command import environment, step
 from millrace.errors import Failure
+from millrace.files import write_whole
 from millrace.patches import diff, quilt, series
 from millrace.rebase.report import markers
 from millrace.upstream import pins, tarballs
-
-
-def replace(path, text):
-    """Writes a file whole, or leaves it unchanged."""
-    part = path.with_name(f'.{path.name}.part')
-    try:
-        part.write_bytes(diff.encode(text))
-        os.replace(part, path)
-    except OSError as error:
-        raise Failure(f'{path} cannot be written: {error.strerror}', str(part)) from error
 
 
 def repinned(conf, version):
@@ -67,8 +57,8 @@ class State:
             (self.origin / f'{name}.patch').write_bytes(diff.encode(text))
         self.write_series([])
         # the last, as it says that the rebase has begun
-        replace(self.conf, repinned(pins.pin_file(self.tree).read_text(encoding='utf-8'),
-                                    self.version))
+        write_whole(self.conf, repinned(pins.pin_file(self.tree).read_text(encoding='utf-8'),
+                                        self.version))
 
     def check_unchanged(self, old):
         """Raises Failure if the series, {name: text}, has changed since the rebase began."""
@@ -164,8 +154,8 @@ class State:
             series.forget(name)
         for name, text in self.carried().items():
             if name not in dropped:
-                replace(series.patch_file(self.tree, name), text)
+                write_whole(series.patch_file(self.tree, name), text)
         # the rest of it may have changed since the rebase began
         pin = pins.pin_file(self.tree)
-        replace(pin, repinned(pin.read_text(encoding='utf-8'), self.version))
+        write_whole(pin, repinned(pin.read_text(encoding='utf-8'), self.version))
         shutil.rmtree(self.path)

@@ -22,6 +22,7 @@ from pathlib import Path
 from millrace import TOP
 from millrace.command import environment, output, parser, run_command, say, step
 from millrace.errors import Failure
+from millrace.files import read_json, write_whole
 from millrace.upstream import pins
 
 SUITES = ('innodb', 'innodb_zip', 'innodb_fts', 'innodb_gis', 'encryption', 'mariabackup')
@@ -74,10 +75,10 @@ def outcome(text, seconds):
 
 def keep(record, suite, result):
     """Puts the result of a suite into a record; the other suites' stay."""
-    known = json.loads(record.read_text(encoding='utf-8')) if record.exists() else {}
+    known = read_json(record) if record.exists() else {}
     known[suite] = result
     RESULTS.mkdir(parents=True, exist_ok=True)
-    record.write_text(json.dumps(dict(sorted(known.items())), indent=1) + '\n', encoding='utf-8')
+    write_whole(record, json.dumps(dict(sorted(known.items())), indent=1) + '\n')
 
 
 def main(argv):
