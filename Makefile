@@ -17,6 +17,14 @@ LOCKED = @build/lib/locked
 PACKAGES = $(LOCKED) build/road source-deb deb source-rpm rpm tarball checksums
 RELEASE = scripts/release --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") "$$TREE"
 
+# other packages would be made, and not tested
+ifneq ($(and $(filter check,$(MAKECMDGOALS)),$(VERSION)$(PROFILE)$(filter-out all,$(PATCHES))),)
+$(error the tests are of the whole series: make check, without PATCHES=, VERSION= and PROFILE=)
+endif
+ifneq ($(filter-out 1 missing mutations,$(TESTS)),)
+$(error TESTS=$(TESTS): it is 1, missing or mutations)
+endif
+
 .NOTPARALLEL:
 .DEFAULT_GOAL := packages
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
@@ -60,14 +68,13 @@ upstream-watch:         ## look for releases that are newer than the pinned ones
 	@scripts/upstream-watch
 
 ##: Proofs
-check: whole setup-tests lint packages ## run every test
+check: setup-tests lint packages ## run every test
 	@$(PYTEST) tests
 check-fast: setup setup-tests ## run the tests that need no compiled server
 	@$(PYTEST) tests/fast
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint
 prove: setup-tests      ## apply and compile every subset, of all trees or TREE=; TESTS=1: test it
-	$(if $(filter-out 1 missing mutations,$(TESTS)),$(error TESTS=$(TESTS): 1, missing, mutations))
 	@scripts/prove $(if $(TESTS),--$(or $(filter missing mutations,$(TESTS)),tests)) $(NAMED)
 hostile: setup-tests    ## try the series and vanilla in hostile surroundings, into test-results/
 	@tests/hostile/run millrace vanilla --tree "$$TREE" \
@@ -121,11 +128,6 @@ help:                   ## print this list
 	@echo '  SIZE= SECONDS=       bench, profile: size of the data (1: the usual), seconds of load'
 	@echo '  ROUNDS= DATA=        bench: runs of each build, and a directory on the measured disk'
 
-# What make check is about: other packages would be made, and not tested.
-whole:
-	@[ -z "$$VERSION$$PROFILE" ] && [ "$${PATCHES:-all}" = all ] || { printf '%s\n' \
-	    'make: error: the tests are of the whole series on the pinned release' \
-	    '  make check, without PATCHES=, VERSION= and PROFILE=' >&2; exit 1; }
 # The packages of Debian that each of them needs.
 setup:
 	@build/setup

@@ -325,12 +325,28 @@ def test_an_unknown_tree(checkout):
 
 
 def test_a_tarball_that_cannot_be_had(checkout, tmp_path):
-    missing = {'MILLRACE_CACHE': str(tmp_path / 'cache'),
-               'TARBALL': str(tmp_path / 'none.tar.gz')}
-    status, text = checkout.run('scripts/prove', '--quick', TREE, **missing)
-    assert status == 1 and f'{TREE}: not proven' in text
-    status, text = checkout.run('scripts/prove', '--quick', **missing)
-    assert status == 1 and 'nothing was proven' in text
+    checkout.cache = tmp_path / 'cache'
+    status, text = checkout.run_offline('scripts/prove', '--quick')
+    assert status == 1 and 'cannot be had' in text and 'nothing was proven' in text
+
+
+@pytest.mark.parametrize('named', [(), (TREE,)])
+def test_a_wrong_tarball_is_a_fault(checkout, tmp_path, named):
+    (tmp_path / 'own.tar.gz').write_text('no tarball')
+    status, text = checkout.run('scripts/prove', '--quick', *named,
+                                MILLRACE_CACHE=str(tmp_path / 'cache'),
+                                TARBALL=str(tmp_path / 'own.tar.gz'))
+    assert status == 1 and 'wrong sha256' in text and f'{TREE}: not proven' in text
+    assert 'cannot be had' not in text and 'nothing was proven' not in text
+
+
+@pytest.mark.parametrize('file', ['test-results/proofs/{}.json', 'trees/{}/released.json'])
+def test_a_broken_record_is_named(checkout, file):
+    place = checkout.path / file.format(TREE)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text('{\n<<<<<<< ours\n')
+    status, text = checkout.run('scripts/tables', '--check')
+    assert status == 1 and f'{place.name}: line 2: not JSON' in text and 'Traceback' not in text
 
 
 def test_two_proofs_at_once(checkout, tmp_path):

@@ -66,6 +66,16 @@ def makefile():
     return {name: line for name, line in targets.items() if not name.startswith('setup')}
 
 
+@pytest.mark.parametrize('target, variables, said', [
+    ('check', ['PATCHES=show-patches'], 'without PATCHES='),
+    ('check', ['PROFILE=none'], 'without PATCHES='),
+    ('prove', ['TESTS=mutation'], 'TESTS=mutation: it is 1, missing or mutations'),
+])
+def test_what_a_target_is_not_about(checkout, target, variables, said):
+    status, text = checkout.run('make', target, *variables)
+    assert status == 2 and said in text
+
+
 def test_help_names_every_target(checkout):
     status, text = checkout.run('make', 'help')
     assert status == 0
