@@ -66,3 +66,10 @@ def test_run(how):
     finally:
         server.terminate()
         server.communicate(timeout=300)
+
+
+def test_a_server_that_dies_is_an_error():
+    server, _ = started()
+    os.kill(int((HOME / 'mysqld.pid').read_text()), signal.SIGKILL)
+    text = server.communicate(timeout=300)[0]
+    assert server.returncode == 1 and 'the server ended with status 137' in text
