@@ -9,10 +9,14 @@ from millrace.upstream.pins import trees
 LONGEST_LABEL = 150
 
 
-def listed(file):
-    """The names that a series file lists, in its order."""
-    lines = file.read_text(encoding='utf-8').splitlines()
-    return [name for line in lines if (name := line.partition('#')[0].strip())]
+def name_in(line):
+    """The name in a line of a series file, or ''."""
+    return line.partition('#')[0].strip()
+
+
+def listed(text):
+    """The names that the text of a series file lists, in its order."""
+    return [name for line in text.splitlines() if (name := name_in(line))]
 
 
 def twice(listing):
@@ -22,7 +26,7 @@ def twice(listing):
 
 def names(tree=None):
     """Names of the patches in series order: all, or those that a tree has."""
-    return [name for name in listed(TOP / 'series')
+    return [name for name in listed((TOP / 'series').read_text(encoding='utf-8'))
             if tree is None or patch_file(tree, name).exists()]
 
 
@@ -97,5 +101,5 @@ def forget(name):
     """Takes a patch that no tree has any more out of the series."""
     if not trees_with(name):
         lines = (TOP / 'series').read_text(encoding='utf-8').splitlines(keepends=True)
-        kept = [line for line in lines if line.partition('#')[0].strip() != name]
+        kept = [line for line in lines if name_in(line) != name]
         write_whole(TOP / 'series', ''.join(kept))

@@ -17,7 +17,7 @@ def check_series(tree):
     lines = (TOP / 'series').read_text(encoding='utf-8').splitlines()
     faults, seen = [], set()
     for number, line in enumerate(lines, 1):
-        name = line.partition('#')[0].strip()
+        name = series.name_in(line)
         if not name:
             continue
         if name in seen:

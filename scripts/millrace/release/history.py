@@ -8,7 +8,7 @@ import subprocess
 from millrace import TOP, released
 from millrace.command import environment, output
 from millrace.errors import Failure
-from millrace.patches import diff, header
+from millrace.patches import diff, header, series
 from millrace.upstream import pins
 
 # besides the patches, what the packages are made from
@@ -68,9 +68,8 @@ class Point:
     @property
     def patches(self):
         """{name: text} of the tree's patches, in series order."""
-        names = [name for line in self.text('series').splitlines()
-                 if (name := line.partition('#')[0].strip())]
-        return {name: text for name in names if (text := self.text(self.patch_file(name)))}
+        return {name: text for name in series.listed(self.text('series'))
+                if (text := self.text(self.patch_file(name)))}
 
 
 def releases(tree, known=()):
