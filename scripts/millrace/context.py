@@ -56,7 +56,7 @@ class Context(NamedTuple):
 def _patches(tree, patch_dir, order):
     """{name: what it needs} for the patches of a series file that are in a directory."""
     needs = {}
-    names = series.listed(order)
+    names = series.listed(order.read_text(encoding='utf-8'))
     if twice := series.twice(names):
         raise Failure(f"series names '{twice}' twice", 'leave one of the lines')
     for name in names:

@@ -37,7 +37,7 @@ class Upstream:
             if other.is_dir() and other.name != tree:
                 shutil.rmtree(other)
                 shutil.rmtree(checkout.path / 'patches' / other.name)
-        names = [name for name in series.listed(checkout.path / 'series')
+        names = [name for name in series.listed((checkout.path / 'series').read_text())
                  if (checkout.path / 'patches' / tree / f'{name}.patch').exists()]
         checkout.write('series', ''.join(f'{name}\n' for name in names))
         checkout.write('trees/default', f'{tree}\n')
