@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from millrace.errors import Failure
-from millrace_bench.measure.limits import V1, Limit, mounts
+from millrace_bench.measure.limits import V1, Limit, Volume, mounts
 
 MIB = 1 << 20
 PROGRAMS = {'ext2': 'e2fsprogs', 'ext4': 'e2fsprogs', 'xfs': 'xfsprogs', 'btrfs': 'btrfs-progs'}
@@ -196,6 +196,9 @@ def most_memory(process):
 class Disk(Limit):
     """The benchmarks' limit of requests a second on the disk under `path`; stop() and go on."""
     ENDLESS = (1 << 63) - 1
+
+    def __init__(self, iops, path):
+        super().__init__(Volume('', iops), path)
 
     def __enter__(self):
         need_root()
