@@ -7,6 +7,7 @@ import pytest
 from conftest import path_without, wrapped
 from millrace import TOP
 from millrace_hostile.run import BETTER, SAME, WORSE, judge
+from millrace_hostile.surroundings import Disk, NotHere
 from millrace_hostile.trial import REGISTERED, Outcome, Scenario
 from support.checkout import TREE
 
@@ -61,6 +62,16 @@ def test_what_this_machine_cannot_do_is_said(server_tree, tmp_path):
     assert ' not run here ' in done.stdout and reason in done.stdout
     done = hostile(server_tree, server_tree, '--only', 'nothing')
     assert done.returncode == 1 and done.stderr.startswith('hostile: error: nothing: no such ')
+
+
+def test_a_disk_is_slow_and_stops(tmp_path):
+    try:
+        with Disk(300, tmp_path) as disk:
+            assert disk.volume.iops == 300
+            disk.stop()
+            disk.stop(False)
+    except NotHere as error:
+        pytest.skip(': '.join(error.lines))
 
 
 OK = {'start': 'ok', 'rows': 'ok'}
