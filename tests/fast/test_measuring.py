@@ -606,7 +606,7 @@ def key(checkout, tmp_path):
         (tmp_path / 'bin' / name).chmod(0o755)
     shutil.copytree(TOP / 'bench/millrace_bench', checkout.path / 'bench/millrace_bench')
     code = 'import sys; from millrace_bench.builds import made; ' \
-        'print(made.identity(made.context(None, None, bool(sys.argv[1:]))))'
+        'print(made.digest("tarball", made.context(None, None, bool(sys.argv[1:]))))'
 
     def identity(plain=False, version=''):
         status, text = checkout.run(

@@ -328,6 +328,8 @@ def test_a_tarball_that_cannot_be_had(checkout, tmp_path):
     checkout.cache = tmp_path / 'empty'
     status, text = checkout.run_offline('scripts/prove', '--quick')
     assert status == 1 and 'cannot be had' in text and 'nothing was proven' in text
+    status, text = checkout.run_offline('scripts/prove', '--quick', TREE)
+    assert status == 1 and f'{TREE}: not proven' in text
 
 
 @pytest.mark.parametrize('named', [(), (TREE,)])

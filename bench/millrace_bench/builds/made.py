@@ -57,16 +57,11 @@ def check(name, tree):
     context(tree, *parsed(name, tree))
 
 
-def identity(target):
-    """A hash of all that a build is made from."""
-    return digest('tarball', target)
-
-
 def make(name, tree, unpacked, say):
     """Makes a build where its inputs have changed since it was unpacked."""
     patches, plain = parsed(name, tree)
     target = context(tree, patches, plain)
-    key = identity(target)
+    key = digest('tarball', target)
     stamp = unpacked / '.made-from'
     if stamp.exists() and stamp.read_text() == key:
         return

@@ -394,6 +394,9 @@ def keep(prepared, report):
                       datetime.date.today().isoformat())
 
 
+NOBODY_HAS_IT = 4       # the exit status of build/fetch
+
+
 class NoTarball(Failure):
     """A release that cannot be had here."""
 
@@ -405,7 +408,7 @@ def fetch(context):
         return
     done = subprocess.run([TOP / 'build/fetch'], check=False, stdin=subprocess.DEVNULL,
                           env=environment(TREE=context.tree, PATCHES='none'))
-    if done.returncode == 4:
+    if done.returncode == NOBODY_HAS_IT:
         raise NoTarball(f'{context.tree}: not proven, for its tarball cannot be had')
     if done.returncode:
         raise Failure(f'{context.tree}: not proven, for its tarball is wrong or cannot be kept',
