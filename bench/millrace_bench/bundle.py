@@ -22,7 +22,7 @@ from millrace.command import parser, run_command
 from millrace.errors import Failure
 from millrace.upstream.pins import default_tree
 from millrace_bench import builds, run, suites
-from millrace_bench.measure import runner, sysbench
+from millrace_bench.measure import held, runner, sysbench
 
 LOADER = 'ld-linux-x86-64.so.2'
 LARGEST = 64 << 20
@@ -107,6 +107,7 @@ def fill(target, tree, chosen):
     bench, version = target / 'bench', builds.version(tree)
     for part in ('millrace_bench', 'lua'):
         add(TOP / 'bench' / part, bench / part)
+    held.make_library(bench / held.SHIPPED.relative_to(TOP / 'bench'))
     for path in shared():
         add(path, target / path.relative_to(TOP))
     (bench / 'commit').write_text(runner.commit() + '\n')

@@ -17,7 +17,7 @@ from millrace.errors import Failure
 from millrace.progress import Runs
 from millrace_bench import bundle, keep, suites
 from millrace_bench.builds import Build
-from millrace_bench.measure import data, disk, limits, machine
+from millrace_bench.measure import data, disk, held, limits, machine
 from millrace_bench.measure.case import Scale
 from millrace_bench.measure.server import Server
 from millrace_bench.report.sets import ResultSet
@@ -98,6 +98,53 @@ def test_every_suite_runs(suite, server_tree, work, tmp_path):
     log = gzip.decompress((path / 'log.gz').read_bytes()).decode()
     assert log.count('ready for connections') == sum(case.starts for case in cases)
     assert sorted(place.name for place in work.iterdir()) == ['.lock', 'data']
+
+
+HOLDER = '''
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+pthread_mutex_t mutex= PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t condition= PTHREAD_COND_INITIALIZER;
+static void *signaller(void *arg)
+{
+  usleep(200000);
+  pthread_mutex_lock(&mutex);
+  pthread_cond_signal(&condition);
+  usleep(50000);
+  pthread_mutex_unlock(&mutex);
+  return arg;
+}
+int main(void)
+{
+  pthread_t thread;
+  pthread_mutex_t local= PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&local);
+  pthread_create(&thread, NULL, signaller, NULL);
+  pthread_mutex_lock(&mutex);
+  usleep(10000);
+  pthread_cond_wait(&condition, &mutex);
+  usleep(20000);
+  pthread_mutex_unlock(&mutex);
+  pthread_join(thread, NULL);
+  return printf("%ld", (long) &mutex) < 0;
+}
+'''
+
+
+def test_how_long_a_mutex_is_held(tmp_path):
+    """Three times, for 10, 50 and 20 ms; not while its holder waits for a condition."""
+    (tmp_path / 'holder.c').write_text(HOLDER)
+    subprocess.run(['cc', '-o', tmp_path / 'holder', tmp_path / 'holder.c', '-lpthread'],
+                   check=True)
+    environment, file = held.environment(tmp_path)
+    done = subprocess.run([tmp_path / 'holder'], env={**os.environ, **environment}, text=True,
+                          capture_output=True, check=True)
+    [(address, times)] = held.read(file).items()    # a variable of a function is none
+    assert address == int(done.stdout) and times.count == 3 == sum(times.histogram)
+    assert 80e6 <= times.ns < 160e6
+    assert 1e7 <= times.percentile(0.3) < times.percentile(1) < 2e8
+    assert (times - times).ns == 0 and held.NEVER.percentile(0.5) == 0
 
 
 def test_every_workload_of_the_training_runs(server_tree):

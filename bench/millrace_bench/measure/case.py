@@ -163,10 +163,10 @@ class Context:
         self.scale = self.suite.scale
         self.servers = []
 
-    def start(self, **options):
-        """A running server over the data; the runner ends it."""
+    def start(self, environment=None, **options):
+        """A running server over the data, with more variables; the runner ends it."""
         options = {**self.suite.server, **self.case.options, **options}
-        server = Server(self.build, self.data, options, self.limit)
+        server = Server(self.build, self.data, options, self.limit, environment)
         self.servers.append(server)
         server.start()
         with server.connect() as connection:

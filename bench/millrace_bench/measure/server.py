@@ -59,10 +59,11 @@ class Server:
     """A server over the data directory `data`; `with` ends it, however the block ends.
 
     `run` is a directory for its socket and log, `tmpdir` one for its temporary files, which is
-    on the disk of the data, as that of most servers is."""
+    on the disk of the data, as that of most servers is; `environment` has more variables."""
 
-    def __init__(self, build, data, options, limit=None):
+    def __init__(self, build, data, options, limit=None, environment=None):
         self.build, self.data, self.limit = build, Path(data), limit
+        self.environment = environment or {}
         self.options = {**OPTIONS, **options}
         # the kernel cuts the path of a socket at 107 bytes
         self.run = Path(tempfile.mkdtemp(prefix='millrace-bench-'))
@@ -82,7 +83,8 @@ class Server:
         with open(self.run / 'output', 'ab') as output:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                start_new_session=True, preexec_fn=dies_with_us(self.limit))
+                start_new_session=True, preexec_fn=dies_with_us(self.limit),
+                env={**os.environ, **self.environment})
 
     def start(self, seconds=START_SECONDS):
         """Starts the server and waits until it answers; started_in is how long that took."""

@@ -4,9 +4,15 @@ taken and how long they are waited for, as performance_schema counts them, and t
 performance_schema counts each acquisition and the time from asking to having; an acquisition
 without waiting costs some 50 ns of that.  The number of those that waited is reckoned from the
 last acquisitions of each run, which performance_schema keeps one by one.  It counts nothing else
-meanwhile."""
-from dataclasses import dataclass
+meanwhile.
 
+How long the mutexes are held is measured in runs of their own, by millrace_bench.measure.held:
+whatever the number of cores, no more pages a second than 1e9 / held_ns_per_page."""
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace_bench.measure import held
 from millrace_bench.measure.case import Case, Suite, measured
 from millrace_bench.measure.sbtest import Sbtest
 
@@ -98,6 +104,41 @@ class Crowd(Case):
                         **accounting(before, after, waits(server), result.transactions))
 
 
+def hold_times(server, file):
+    """{name of a mutex of OF_A_PAGE: its Held} of a running server that has our library."""
+    found = held.read(file)
+    return {OF_A_PAGE[name]: found.get(int(address), held.NEVER) for name, address in (
+        (name.rpartition('/')[2], address) for name, address in _rows(
+            server, 'SELECT NAME, OBJECT_INSTANCE_BEGIN FROM mutex_instances'))
+            if name in OF_A_PAGE}
+
+
+class Holders(Crowd):
+    """The same, and how long the mutexes are held."""
+    compare = ('buf_pool_held_ns_per_page', 'buf_pool_held_ns_per_transaction',
+               'buf_pool_acquisitions_per_page', 'fil_system_held_ns_per_page')
+
+    def measure(self, context):
+        with tempfile.TemporaryDirectory(prefix='millrace-held-') as directory:
+            environment, file = held.environment(Path(directory))
+            server = context.start(environment)
+            _rows(server, "UPDATE setup_instruments SET ENABLED='NO'")
+            context.warm_up(server, self.script, **self.load)
+            before, pages = hold_times(server, file), server.status()['innodb_pages_read']
+            result, timeline = context.load(server, self.script, **self.load)
+            after = hold_times(server, file)
+            pages = server.status()['innodb_pages_read'] - pages
+        figures = {'pages_read': pages}
+        for name, all_of_it in after.items():
+            of_it = all_of_it - before[name]
+            figures |= {f'{name}_acquisitions_per_page': of_it.count / max(1, pages),
+                        f'{name}_held_ns_per_page': of_it.ns / max(1, pages),
+                        f'{name}_held_ns_per_transaction': of_it.ns / max(1, result.transactions),
+                        **{f'{name}_held_p{share:g}_ns': of_it.percentile(share / 100)
+                           for share in (50, 90, 99, 99.9)}}
+        return measured(result, timeline, **figures)
+
+
 class Contention(Suite):
     """Read-write for each number of clients, single misses, scans."""
     name = 'contention'
@@ -123,3 +164,22 @@ class Contention(Suite):
                   'oltp_point_select', threads=64),
             Crowd('scans-4', 'scans, 4 clients', data, self.scale, 'oltp_read_only',
                   threads=4, range_size=rows, **SCAN)]
+
+
+class HoldTimes(Contention):
+    """Three of these loads."""
+    name = 'held'
+    title = "how long InnoDB's mutexes are held, working set larger than the buffer pool"
+    server = {name: value for name, value in Contention.server.items()
+              if 'events_waits' not in name}
+
+    def cases(self):
+        rows = self.scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
+        data = Sbtest(LOAD['tables'], rows)
+        return [
+            Holders('clients-16', 'read-write, 16 clients', data, self.scale, 'oltp_read_write',
+                    threads=16),
+            Holders('misses-16', 'point selects, 16 clients', data, self.scale,
+                    'oltp_point_select', threads=16),
+            Holders('scans-4', 'scans, 4 clients', data, self.scale, 'oltp_read_only', threads=4,
+                    range_size=rows, **SCAN)]
