@@ -43,10 +43,9 @@ static int find_variables(struct dl_phdr_info *info, size_t length, void *data)
   return 1;     /* the program itself comes first */
 }
 
-__attribute__((constructor)) static void load(void)
+/* A library that is initialised before this one may lock a mutex. */
+static void resolve(void)
 {
-  const char *name= getenv("MILLRACE_HELD");
-  lock= dlsym(RTLD_NEXT, "pthread_mutex_lock");
   trylock= dlsym(RTLD_NEXT, "pthread_mutex_trylock");
   unlock= dlsym(RTLD_NEXT, "pthread_mutex_unlock");
   /* x86-64 has older ones of these names as well */
@@ -55,6 +54,13 @@ __attribute__((constructor)) static void load(void)
   if (!(timedwait= dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2")))
     timedwait= dlsym(RTLD_NEXT, "pthread_cond_timedwait");
   clockwait= dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+  lock= dlsym(RTLD_NEXT, "pthread_mutex_lock");
+}
+
+__attribute__((constructor)) static void load(void)
+{
+  const char *name= getenv("MILLRACE_HELD");
+  resolve();
   if (!name)
     return;
   int file= open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -114,6 +120,8 @@ static void released(struct slot *slot)
 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
+  if (!lock)
+    resolve();
   const int error= lock(mutex);
   if (!error)
     acquired(find(mutex));
@@ -122,6 +130,8 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 
 int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
+  if (!lock)
+    resolve();
   const int error= trylock(mutex);
   if (!error)
     acquired(find(mutex));
@@ -130,6 +140,8 @@ int pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
+  if (!lock)
+    resolve();
   released(find(mutex));
   return unlock(mutex);
 }

@@ -1,13 +1,15 @@
 """How long a server holds its mutexes: measured inside it, by a library that held.c is."""
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
 from millrace.errors import Failure
+from millrace_bench.builds.unpacked import SHIPPED as SHIPPED_BUILDS
 
 SOURCE = Path(__file__).with_name('held.c')
-SHIPPED = SOURCE.with_suffix('.so')     # in the archive of bench/bundle
+SHIPPED = SOURCE.with_name('libheld.so')    # in the archive of bench/bundle
 # of a slot in held.c: address of the mutex, acquisitions, nanoseconds, the longest, the beginning
 # of the present one; how many took 1 ns or more, 2, 4, 8 ...
 SLOT = Struct('5Q40Q')
@@ -23,14 +25,19 @@ def make_library(path):
                       'build/setup') from None
 
 
-def environment(directory):
-    """The environment for a server whose mutexes are to be measured, into a file in `directory`:
-    the variables, and the path of the file."""
-    library, file = SHIPPED, directory / 'held'
-    if not library.exists():
+def environment(directory, root):
+    """The environment for the server unpacked at `root`, whose mutexes are to be measured, into
+    a file in `directory`: the variables, and the path of the file."""
+    # the library of an archive wants the archive's C library, which only its builds have
+    if SHIPPED.exists() and root.is_relative_to(SHIPPED_BUILDS):
+        library = SHIPPED
+    else:
         library = directory / SHIPPED.name
         make_library(library)
-    return {'LD_PRELOAD': str(library), 'MILLRACE_HELD': str(file)}, file
+    file = directory / 'held'
+    others = os.environ.get('LD_PRELOAD')
+    return {'LD_PRELOAD': f'{library}:{others}' if others else str(library),
+            'MILLRACE_HELD': str(file)}, file
 
 
 @dataclass(frozen=True)
@@ -46,8 +53,8 @@ class Held:
                     tuple(new - old for new, old in zip(self.histogram, before.histogram)))
 
     def percentile(self, share):
-        """Nanoseconds: no more than this share of all acquisitions was held as long; a power
-        of 2."""
+        """Nanoseconds, a power of 2: this share of all acquisitions, or more, was held for
+        less."""
         seen = 0
         for power, count in enumerate(self.histogram):
             seen += count
@@ -60,7 +67,11 @@ NEVER = Held(0, 0, (0,) * 40)
 
 
 def read(file):
-    """{address of a mutex: its Held} from the file of a running server."""
+    """{address of a mutex: its Held} from the file of a running server.  Raises Failure where
+    the server was started without our library."""
+    if not file.exists():
+        raise Failure('the server did not load the library that measures',
+                      'its directory has a blank or a colon, or is mounted noexec: TMPDIR=')
     found = {}
     for address, count, ns, _, _, *histogram in SLOT.iter_unpack(file.read_bytes()):
         if address:
