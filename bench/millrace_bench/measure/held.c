@@ -15,12 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLOTS 4096      /* measure/held.py has these two as well */
+#define SLOTS 4096
 #define BUCKETS 40
 
-struct slot
+struct slot     /* measure/held.py reads it */
 {
-  uint64_t mutex, count, ns, longest, begin;
+  uint64_t mutex, count, ns, begin;
   uint64_t histogram[BUCKETS];  /* by the logarithm of the nanoseconds to the base 2 */
 };
 
@@ -46,6 +46,8 @@ static int find_variables(struct dl_phdr_info *info, size_t length, void *data)
 /* A library that is initialised before this one may lock a mutex. */
 static void resolve(void)
 {
+  if (lock)
+    return;
   trylock= dlsym(RTLD_NEXT, "pthread_mutex_trylock");
   unlock= dlsym(RTLD_NEXT, "pthread_mutex_unlock");
   /* x86-64 has older ones of these names as well */
@@ -99,78 +101,72 @@ static struct slot *find(const pthread_mutex_t *mutex)
   return NULL;
 }
 
-static void acquired(struct slot *slot)
+static void acquired(const pthread_mutex_t *mutex)
 {
+  struct slot *slot= find(mutex);
   if (slot)
     slot->begin= now();
 }
 
-static void released(struct slot *slot)
+static void released(const pthread_mutex_t *mutex)
 {
+  struct slot *slot= find(mutex);
   if (!slot)
     return;
   const uint64_t ns= now() - slot->begin;
   const unsigned bucket= ns ? 63 - __builtin_clzll(ns) : 0;
   slot->count++;
   slot->ns+= ns;
-  if (slot->longest < ns)
-    slot->longest= ns;
   slot->histogram[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
 }
 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-  if (!lock)
-    resolve();
+  resolve();
   const int error= lock(mutex);
   if (!error)
-    acquired(find(mutex));
+    acquired(mutex);
   return error;
 }
 
 int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-  if (!lock)
-    resolve();
+  resolve();
   const int error= trylock(mutex);
   if (!error)
-    acquired(find(mutex));
+    acquired(mutex);
   return error;
 }
 
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-  if (!lock)
-    resolve();
-  released(find(mutex));
+  resolve();
+  released(mutex);
   return unlock(mutex);
 }
 
 int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
-  struct slot *slot= find(mutex);
-  released(slot);
+  released(mutex);
   const int error= wait(condition, mutex);
-  acquired(slot);
+  acquired(mutex);
   return error;
 }
 
 int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                            const struct timespec *until)
 {
-  struct slot *slot= find(mutex);
-  released(slot);
+  released(mutex);
   const int error= timedwait(condition, mutex, until);
-  acquired(slot);
+  acquired(mutex);
   return error;
 }
 
 int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
                            const struct timespec *until)
 {
-  struct slot *slot= find(mutex);
-  released(slot);
+  released(mutex);
   const int error= clockwait(condition, mutex, clock, until);
-  acquired(slot);
+  acquired(mutex);
   return error;
 }

@@ -10,9 +10,10 @@ from millrace_bench.builds.unpacked import SHIPPED as SHIPPED_BUILDS
 
 SOURCE = Path(__file__).with_name('held.c')
 SHIPPED = SOURCE.with_name('libheld.so')    # in the archive of bench/bundle
-# of a slot in held.c: address of the mutex, acquisitions, nanoseconds, the longest, the beginning
-# of the present one; how many took 1 ns or more, 2, 4, 8 ...
-SLOT = Struct('5Q40Q')
+BUCKETS = 40
+# of a slot in held.c: address of the mutex, acquisitions, nanoseconds, when the present one began;
+# how many took 1 ns or more, 2, 4, 8 ...
+SLOT = Struct(f'4Q{BUCKETS}Q')
 
 
 def make_library(path):
@@ -63,7 +64,7 @@ class Held:
         return 0
 
 
-NEVER = Held(0, 0, (0,) * 40)
+NEVER = Held(0, 0, (0,) * BUCKETS)
 
 
 def read(file):
@@ -73,7 +74,7 @@ def read(file):
         raise Failure('the server did not load the library that measures',
                       'its directory has a blank or a colon, or is mounted noexec: TMPDIR=')
     found = {}
-    for address, count, ns, _, _, *histogram in SLOT.iter_unpack(file.read_bytes()):
+    for address, count, ns, _, *histogram in SLOT.iter_unpack(file.read_bytes()):
         if address:
             found[address] = Held(count, ns, tuple(histogram))
     return found

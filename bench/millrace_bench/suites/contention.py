@@ -159,17 +159,19 @@ class Contention(Suite):
               'performance_schema_consumer_events_waits_history_long': 'ON',
               'performance_schema_events_waits_history_long_size': '200000'}
     load = LOAD
+    # the class of the cases, and how many clients read and write, or miss single pages
+    case, clients, missing = Crowd, (4, 16, 64, 256), 64
 
     def cases(self):
         rows = self.scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
         data = Sbtest(LOAD['tables'], rows)
         return [
-            *(Crowd(f'clients-{clients}', f'read-write, {clients} clients', data, self.scale,
-                    'oltp_read_write', threads=clients) for clients in (4, 16, 64, 256)),
-            Crowd('misses-64', 'point selects, 64 clients', data, self.scale,
-                  'oltp_point_select', threads=64),
-            Crowd('scans-4', 'scans, 4 clients', data, self.scale, 'oltp_read_only',
-                  threads=4, range_size=rows, **SCAN)]
+            *(self.case(f'clients-{clients}', f'read-write, {clients} clients', data, self.scale,
+                        'oltp_read_write', threads=clients) for clients in self.clients),
+            self.case(f'misses-{self.missing}', f'point selects, {self.missing} clients', data,
+                      self.scale, 'oltp_point_select', threads=self.missing),
+            self.case('scans-4', 'scans, 4 clients', data, self.scale, 'oltp_read_only',
+                      threads=4, range_size=rows, **SCAN)]
 
 
 class HoldTimes(Contention):
@@ -178,14 +180,4 @@ class HoldTimes(Contention):
     title = "how long InnoDB's mutexes are held, working set larger than the buffer pool"
     server = {name: value for name, value in Contention.server.items()
               if 'events_waits' not in name}
-
-    def cases(self):
-        rows = self.scale.of(LOAD['rows'] // LOAD['tables'], least=1000)
-        data = Sbtest(LOAD['tables'], rows)
-        return [
-            Holders('clients-16', 'read-write, 16 clients', data, self.scale, 'oltp_read_write',
-                    threads=16),
-            Holders('misses-16', 'point selects, 16 clients', data, self.scale,
-                    'oltp_point_select', threads=16),
-            Holders('scans-4', 'scans, 4 clients', data, self.scale, 'oltp_read_only', threads=4,
-                    range_size=rows, **SCAN)]
+    case, clients, missing = Holders, (16,), 16
