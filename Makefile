@@ -32,23 +32,23 @@ endif
 # Every step is asked each time; one that is done already says nothing.
 
 ##: Packages
-packages: setup         ## the whole road for one tree (the default): all of the following
+packages: setup         ## the whole road for one tree (the default)
 	$(PACKAGES)
-source: setup           ## the source packages, .dsc and .src.rpm, into dist/
-	$(LOCKED) build/road source-deb source-rpm checksums
-deb: setup              ## the Debian packages and their source package
+deb: setup              ## a part of it; so are rpm, tarball, and source: .dsc and .src.rpm
 	$(LOCKED) build/road source-deb deb checksums
-rpm: setup              ## the RPM packages and their source package
+rpm: setup
 	$(LOCKED) build/road source-rpm rpm checksums
-tarball: setup          ## the binary tarball
+tarball: setup
 	$(LOCKED) build/road tarball checksums
+source: setup
+	$(LOCKED) build/road source-deb source-rpm checksums
 release: setup setup-release ## publish a revision, with its documents and tag: KEY= BASE=
 	@$(RELEASE) --check
 	$(PACKAGES)
 	@$(RELEASE)
-repo: setup-repo        ## signed apt and yum repositories, and the site, in dist/repo/: KEY= BASE=
+repo: setup-repo        ## signed repositories, and the site: KEY= BASE=; promote: to stable
 	@scripts/repo --key "$$KEY" --base "$$BASE" $(if $(DIST),--debian "$$DIST") $(NAMED)
-promote: setup-repo     ## a revision of the repository from testing into stable: REVISION=
+promote: setup-repo
 	@scripts/repo --promote "$$REVISION" --key "$$KEY" --base "$$BASE" "$$TREE"
 
 ##: Patches
@@ -56,9 +56,9 @@ patched: setup          ## the patched source, with quilt's state, into work/
 	$(LOCKED) build/road
 refresh:                ## take edits in the patched source back into its top patch
 	$(LOCKED) scripts/refresh
-new-patch:              ## begin a patch: NAME=
+new-patch:              ## begin a patch: NAME=; import-patch: take in FILE=
 	@scripts/new-patch "$$NAME"
-import-patch: setup     ## take in a patch from elsewhere: FILE=, and NAME= unless it is the file's
+import-patch: setup
 	@scripts/import-patch "$$FILE" $(if $(NAME),"$$NAME")
 export-patch:           ## write a patch, or several as a quilt series, for another build: NAME=
 	@set -f; scripts/export-patch $$NAME
