@@ -339,13 +339,13 @@ def test_the_bundle_takes_nothing_of_the_machine(server_tree, tmp_path):
     there = tmp_path / archive.name.removesuffix('.tar.gz')
     lib = there / 'bench/lib'
 
-    for suite in ('undo', 'held'):
+    for suite in ('tpcc', 'held'):
         done = subprocess.run([there / 'run', '--suite', suite, '--builds', 'one', '--rounds', '1',
                                *TINY], env={'PATH': '/usr/bin:/bin'}, cwd='/', text=True,
                               capture_output=True, check=False, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
         shutil.move(there / 'test-results', there / suite)
-    record, _ = only(there / 'undo/new')
+    record, _ = only(there / 'tpcc/new')
     assert record['complete'] and record['builds'][0]['name'] == 'one'
 
     # every library of the three programs, and of what Python loads later, is the archive's
