@@ -1,6 +1,6 @@
 # Millrace: from the vanilla tarball to packages.  `make help` lists targets and variables.
 # Make holds the order of the steps and nothing else; each step is a script.
-# What a user gives reaches a recipe through the environment, where make puts each variable of
+# A user's value reaches a recipe through the environment, where make puts each variable of
 # its command line: "$$NAME" is a word to the shell, $(NAME) would be part of the script.
 
 TREE ?= $(file < trees/default)

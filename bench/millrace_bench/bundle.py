@@ -33,6 +33,7 @@ LEFT_OUT = shutil.ignore_patterns(
 MODULES = ('_bz2', '_ctypes', '_hashlib', '_lzma')    # of Python, whose libraries come along
 RUN = '''#!/bin/sh
 # Measures the builds of this archive: ./run --help
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 PYTHONHOME=$here/bench/python PYTHONPATH=$here/scripts:$here/bench exec \\
     "$here/bench/lib/{loader}" --library-path "$here/bench/lib" "$here/bench/bin/python3" -P \\

@@ -184,10 +184,11 @@ class Context:
                           *done.stderr.decode(errors='replace').splitlines()[-5:])
 
     def warm_up(self, server, name, **options):
-        """Runs a load for the case's warm_up seconds, or those of the scale where they are
-        fewer; nothing of it counts."""
-        sysbench.run(server, name, each_second=lambda *_: self.progress.show(),
-                     **{**options, 'time': min(self.case.warm_up, self.scale.seconds)})
+        """Runs a load for the case's warm_up seconds, or half those of the scale where they are
+        fewer; nothing of it counts.  A load of one second has none."""
+        if seconds := min(self.case.warm_up, self.scale.seconds // 2):
+            sysbench.run(server, name, each_second=lambda *_: self.progress.show(),
+                         **{**options, 'time': seconds})
 
     def load(self, server, name, **options):
         """Runs a load, for scale.seconds unless `time` says otherwise: its Result, and the rows

@@ -106,8 +106,10 @@ def picture(results):
 
 
 def usual_sets():
-    """The kept sets of vanilla and millrace, in all suites and volumes."""
-    return [result for result in kept() if result.usual]
+    """The kept sets of vanilla and millrace, in all suites and volumes: but for `short`, whose
+    cases are those of other suites, and `held`, which measures no speed."""
+    return [result for result in kept()
+            if result.usual and result.data['suite'] not in ('short', 'held')]
 
 
 def block():

@@ -44,9 +44,10 @@ day. *By itself* counts two kinds of comparison in the same way: a patch alone b
 the series beside the series without the patch.
 
 A ratio is one of speed, so **above 1 is faster**: the build over vanilla, or vanilla over the
-build for seconds and MiB. In brackets is its 95 % confidence interval;
-[docs/measure.md](../docs/measure.md) has the method. *no difference*: the interval includes 1.
-*again*: the same case, measured later. *not compared*: one round, so no interval.
+build for seconds and MiB. For *held*, above 1 is a mutex that is held for less time. In brackets
+is its 95 % confidence interval; [docs/measure.md](../docs/measure.md) has the method. *no
+difference*: the interval includes 1. *again*: the same case, measured later. *not compared*: one
+round, so no interval.
 '''
 SETS = f'''# The kept sets
 
