@@ -323,7 +323,7 @@ def test_the_choice_of_a_screen(tmp_path, sets_there, expected):
     names = [made_set(tmp_path, f'10.11-oltp+{number}', *facts)
              for number, facts in enumerate(sets_there)]
     for results in (sets.sets_in(tmp_path), sets.sets_in(tmp_path)[::-1]):
-        [(best, _)] = overview.chosen(results)
+        [(best, _)] = evidence.chosen(results)
         assert best.name == names[expected]
 
 
@@ -336,7 +336,7 @@ def test_a_screen_prefers_the_whole_suite_of_the_usual_size(tmp_path, load, buil
     made_set(tmp_path, '10.11-oltp+whole', builds, '2026-01-01')
     made_set(tmp_path, '10.11-oltp+part', PROFILED, '2026-02-01')
     sample.change(tmp_path / '10.11-oltp+part', lambda data: data['load'].update(load))
-    [(best, later)] = overview.chosen(sets.sets_in(tmp_path))
+    [(best, later)] = evidence.chosen(sets.sets_in(tmp_path))
     assert (best.name, [result.name for result in later]) == ('10.11-oltp+whole', again)
 
 
@@ -444,8 +444,8 @@ def test_the_list_names_every_kept_set():
 
 def test_gains_are_turned_so_that_more_is_better():
     compared = {'ratio': 0.5, 'low': 0.4, 'high': 0.8}
-    assert headline.gain(compared, 'lower') == (2, 1.25, 2.5)
-    assert headline.gain(compared, 'higher') == (0.5, 0.4, 0.8)
+    assert evidence.gain(compared, 'lower') == (2, 1.25, 2.5)
+    assert evidence.gain(compared, 'higher') == (0.5, 0.4, 0.8)
 
 
 def test_like_lines_are_folded():

@@ -3,6 +3,7 @@
 scripts/tables calls measured() and profile(), and puts their texts into the pages.  overview.py
 makes the pages of test-results/.
 """
+import collections
 import itertools
 import re
 import textwrap
@@ -39,6 +40,14 @@ def others(case, build):
                      and one['measure'] != case['measure'] and not one['includes_one'])
 
 
+def gain(compared, better):
+    """Ratio, low and high, turned so that more is better: for seconds, the base's time over the
+    build's."""
+    if better == 'higher':
+        return compared['ratio'], compared['low'], compared['high']
+    return 1 / compared['ratio'], 1 / compared['high'], 1 / compared['low']
+
+
 def comparisons(result, builds=None):
     """(case, comparison) for each case of a set and each of its builds, or of those given."""
     return [(case, compared) for case in result.data['cases']
@@ -71,6 +80,39 @@ def builds_about(result, patch):
     if builds and builds[0] == result.builds[0]:    # the base is without it
         return result.builds[1:]
     return builds
+
+
+def series_build(result):
+    """The build of a set with all patches, the one with the profile first; None where it has none
+    or no vanilla to compare it with."""
+    return next((build for build in SERIES
+                 if {build, 'vanilla'} <= set(result.builds)), None)
+
+
+def _rank(result):
+    """The order in which sets of the same suite and volume are chosen, the last one first."""
+    return result.whole, series_build(result) == SERIES[0], len(result.data['cases']), \
+        result.data['date']
+
+
+def chosen(results):
+    """The sets of a tree's screen, and for each the later ones of the same suite, volume and
+    build: [(set, [later set])].  The short suite is there where no other is, and no set of another
+    size."""
+    groups = collections.defaultdict(list)
+    for result in results:
+        if series_build(result) and result.usual_size:
+            groups[result.data['suite'], text_of.volume(result.data)].append(result)
+    volumes = [volume for _, volume in groups]
+    screen = []
+    for (suite, volume), group in groups.items():
+        # its cases are those of others
+        if suite == 'short' and volumes.count(volume) > 1:
+            continue
+        best = max(group, key=_rank)
+        screen.append((best, [other for other in group if other.data['date'] > best.data['date']
+                              and series_build(other) == series_build(best)]))
+    return screen
 
 
 def _add(rows, result, builds):

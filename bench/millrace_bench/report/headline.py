@@ -6,7 +6,9 @@ on a logarithmic axis: gains, losses and no difference shown in three colours.
 import math
 
 from millrace.errors import Failure
+from millrace.upstream.pins import trees
 from millrace_bench.report import format as text_of
+from millrace_bench.report.evidence import chosen, gain
 from millrace_bench.report.sets import comparison, kept, place
 from millrace_bench.report.templates import render
 
@@ -16,14 +18,6 @@ WIDTH, LEFT, RIGHT, ROW = 420, 150, 326, 19    # of the picture, the axis, and a
 TICKS = (10, 5, 2, 20, 50, 0.5, 0.2, 0.1, 3, 1.5, 0.7, 1.2, 0.8, 1.1, 0.9)
 LABEL = 'Speed of millrace beside vanilla, a row a tree, suite and volume'
 KINDS = {'better': 'gain', 'worse': 'loss', 'no difference shown': 'none'}
-
-
-def gain(compared, better):
-    """Ratio, low and high, turned so that more is better: for seconds, the base's time over the
-    build's."""
-    if better == 'higher':
-        return compared['ratio'], compared['low'], compared['high']
-    return 1 / compared['ratio'], 1 / compared['high'], 1 / compared['low']
 
 
 class Axis:
@@ -106,10 +100,11 @@ def picture(results):
 
 
 def usual_sets():
-    """The kept sets of vanilla and millrace, in all suites and volumes: but for `short`, whose
-    cases are those of other suites, and `held`, which measures no speed."""
-    return [result for result in kept()
-            if result.usual and result.data['suite'] not in ('short', 'held')]
+    """The sets of vanilla and millrace on the trees' screens, and later ones of the same: but for
+    `held`, which measures no speed."""
+    return [result for tree in trees()
+            for best, later in chosen(each for each in kept() if each.data['tree'] == tree)
+            for result in (best, *later) if result.usual and result.data['suite'] != 'held']
 
 
 def block():

@@ -1,8 +1,8 @@
 """The pages of test-results/, in Markdown: README.md has a screen for each tree, sets/README.md
 every kept set, suites/README.md every run of upstream's suites, notes/README.md every note.
 
-A screen is chosen by rule, never by figure: chosen() takes one set for each suite and volume, and
-case_summary() counts all its cases and names the slowest of them.
+A screen is chosen by rule, never by figure: evidence.chosen() takes one set for each suite and
+volume, and case_summary() counts all its cases and names the slowest of them.
 """
 import collections
 
@@ -12,8 +12,8 @@ from millrace.patches.tables import table
 from millrace.prove.record import verdicts
 from millrace.upstream.pins import trees
 from millrace_bench.report import format as text_of
-from millrace_bench.report.evidence import (SERIES, beside_vanilla, builds_about, ratio, verdict)
-from millrace_bench.report.headline import gain
+from millrace_bench.report.evidence import (beside_vanilla, builds_about, chosen, gain, ratio,
+                                            series_build, verdict)
 from millrace_bench.report.sets import comparison, kept
 
 PLACE = TOP / 'test-results'
@@ -68,39 +68,6 @@ NOTES_BY_HAND = f'''# Notes
 
 {WRITTEN} Records by hand, each of the series as it was on that day.
 '''
-
-
-def series_build(result):
-    """The build of a set with all patches, the one with the profile first; None where it has none
-    or no vanilla to compare it with."""
-    return next((build for build in SERIES
-                 if {build, 'vanilla'} <= set(result.builds)), None)
-
-
-def _rank(result):
-    """The order in which sets of the same suite and volume are chosen, the last one first."""
-    return result.whole, series_build(result) == SERIES[0], len(result.data['cases']), \
-        result.data['date']
-
-
-def chosen(results):
-    """The sets of a tree's screen, and for each the later ones of the same suite, volume and
-    build: [(set, [later set])].  The short suite is there where no other is, and no set of another
-    size."""
-    groups = collections.defaultdict(list)
-    for result in results:
-        if series_build(result) and result.usual_size:
-            groups[result.data['suite'], text_of.volume(result.data)].append(result)
-    volumes = [volume for _, volume in groups]
-    screen = []
-    for (suite, volume), group in groups.items():
-        # its cases are those of others
-        if suite == 'short' and volumes.count(volume) > 1:
-            continue
-        best = max(group, key=_rank)
-        screen.append((best, [other for other in group if other.data['date'] > best.data['date']
-                              and series_build(other) == series_build(best)]))
-    return screen
 
 
 def speed(case, compared):
