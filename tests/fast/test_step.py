@@ -217,6 +217,17 @@ def test_a_checkout_behind_a_symbolic_link(road, tmp_path):
     assert (status, text) == (0, f'{road.path.resolve()}\n')
 
 
+@pytest.mark.parametrize('variable', ['CPATH', 'C_INCLUDE_PATH', 'CPLUS_INCLUDE_PATH'])
+def test_headers_of_the_caller_reach_no_object(road, tmp_path, variable):
+    (tmp_path / 'stray.h').touch()
+    language = 'c++' if variable.startswith('CPLUS') else 'c'
+    compiled = f'echo "#include <stray.h>" | cc -E -x {language} -o /dev/null -'
+    for line, status in ((compiled, 0), (f'. build/lib/context.sh && {compiled}', 1)):
+        done, text = road.run('bash', '-ec', line, TREE='tiny', **{variable: str(tmp_path)})
+        assert done == status, text
+    assert 'stray.h: No such file' in text
+
+
 def test_a_blank_in_the_path_is_refused(road, tmp_path):
     other = road.path.rename(tmp_path / 'a place')
     road.path = other
