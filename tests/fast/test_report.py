@@ -383,11 +383,14 @@ def rows_of_a_patch(trees, *about):
 def test_the_table_of_a_patch(few):
     # the patch alone beside vanilla though that is not the base, the series beside the series
     # without it, and the suites of its header
-    assert [row[1] for row in rows_of_a_patch(['10.11'], 'google-io', 'oltp')] \
-        == ['plain:only:google-io / vanilla'] * 2 + ['millrace / without:google-io'] * 2 \
-        + ['millrace / vanilla'] * 2
-    assert [row[1] for row in rows_of_a_patch(['10.11'], 'read-ahead', 'oltp')] \
-        == ['millrace / vanilla'] * 2
+    def groups(*about):
+        return [row[0] for row in rows_of_a_patch(['10.11'], *about) if row[0].startswith('**')]
+    series = '**oltp**, 3,000 IOPS: millrace / vanilla'
+    assert groups('google-io', 'oltp') == [
+        '**oltp**, 3,000 IOPS: plain:only:google-io / vanilla',
+        '**scan**, 3,000 IOPS: millrace / without:google-io', series]
+    assert groups('read-ahead', 'oltp') == [series]
+    assert len(rows_of_a_patch(['10.11'], 'read-ahead', 'oltp')) == 3
     assert evidence.measured(['11.8'], header('google-io', 'oltp')).startswith('Not measured')
 
 
@@ -398,37 +401,64 @@ def test_the_table_of_a_patch_has_no_series_without_it(few):
 
 def test_the_table_of_a_patch_has_a_column_a_tree(few):
     alone = rows_of_a_patch(['10.11', '11.8'], 'read-ahead', 'oltp')
-    assert [row[4] for row in alone] == ['not measured'] * 2
-    for name in ('11.8-oltp', '11.8-oltp+again'):
-        sample.write(few / name, builds=('vanilla', 'millrace'), seconds=1)
+    assert [row[2] for row in alone] == ['not measured', '–', '–']
+    # 11.8 measured a case again
+    for name, date, cases in (('11.8-oltp', '2026-11-21', 2),
+                              ('11.8-oltp+again', '2026-11-22', 1)):
+        made_set(few, name, PROFILED, date, cases)
         sample.change(few / name, lambda data: data.update(tree='11.8'))
     rows = rows_of_a_patch(['10.11', '11.8'], 'read-ahead', 'oltp')
-    # a row for each case, and one more for each that 11.8 has twice
-    assert [row[:4] for row in rows[:2]] == [row[:4] for row in alone]
-    assert '[2026-11-21](../../test-results/sets/11.8-oltp/)' in rows[0][4]
-    assert re.match(r'(better|\*\*worse\*\*|no difference shown): \S+ \(\S+ – \S+\); ', rows[0][4])
-    assert [row[3] for row in rows[2:]] == ['not measured'] * 2
-    assert all('11.8-oltp+again' in row[4] for row in rows[2:])
+    assert [row[:2] for row in rows] == [row[:2] for row in alone]
+    assert rows[0][2] == ('[2026-11-21](../../test-results/sets/11.8-oltp/), again '
+                          '[2026-11-22](../../test-results/sets/11.8-oltp+again/)')
+    shown = r'(\*\*)?\S+ \(\S+ – \S+\)(, worse)?(\*\*)?'
+    assert re.fullmatch(shown, rows[1][2]), rows[1]
+    assert re.fullmatch(f'{shown}, again {shown}', rows[2][2]), rows[2]
 
 
-def test_the_table_of_a_patch_folds_cases_without_a_difference(monkeypatch):
-    same = 'no difference shown: 1 (0 – 2)'
-    cells = {f'bulk: {name}, seconds': {'10.11': (said, figures, '[2026-11-28](x)')}
-             for name, said, figures in [
-                 ('ADD INDEX', 'better: 0.5 (0.4 – 0.6)', ''), ('COPY', same, ''),
-                 ('scan, ascending', same, ''), ('requests', same, 'read requests 0.5'),
-                 ('dump', same, ''), ('backup', same, '')]}
-    monkeypatch.setattr(evidence, 'kept', lambda: [types.SimpleNamespace(
-        data={'tree': '10.11', 'suite': 'bulk', 'limit': None, 'builds': []},
-        builds=['vanilla', 'only:a'], name='x', usual=True, usual_size=True, whole=True)])
-    monkeypatch.setattr(evidence, '_add', lambda rows, *_: rows.update(
-        {(case, 'only:a / vanilla', 'local disk', 0): dict(cell) for case, cell in cells.items()}))
+def compared(measure, ratio, low, high):
+    """An invented comparison of the build only:a with vanilla."""
+    return {'build': 'only:a', 'base': 'vanilla', 'measure': measure, 'ratio': ratio, 'low': low,
+            'high': high, 'includes_one': low <= 1 <= high}
+
+
+@pytest.fixture
+def a_set_of(monkeypatch):
+    """A function that makes a set of comparisons, {case: [comparison]}, the only kept one."""
+    def make(**cases):
+        result = types.SimpleNamespace(
+            name='x', usual=True, usual_size=True, whole=True, builds=['vanilla', 'only:a'],
+            data={'tree': '10.11', 'suite': 'bulk', 'date': '2026-11-28', 'limit': {'iops': None},
+                  'builds': [{'name': 'vanilla', 'patches': []},
+                             {'name': 'only:a', 'patches': ['a']}],
+                  'cases': [{'title': title, 'measure': 'seconds', 'better': 'lower',
+                             'comparisons': comparisons}
+                            for title, comparisons in cases.items()]})
+        monkeypatch.setattr(evidence, 'kept', lambda: [result])
+    return make
+
+
+def test_the_table_of_a_patch_shows_what_differs(a_set_of):
+    requests = compared('read_requests', .5, .4, .6)
+    a_set_of(gain=[compared('seconds', .5, .4, .6), requests],
+             loss=[compared('seconds', 2, 1.5, 2.5), compared('cpu_seconds', 1, .9, 1.1)],
+             same=[compared('seconds', 1, .9, 1.1), requests])
+    assert rows_of_a_patch(['10.11', '11.8'], 'a')[1:] == [
+        ['gain, seconds', '**0.500 (0.400 – 0.600)**', '–', 'read requests 0.500, –'],
+        ['loss, seconds', '**2.000 (1.500 – 2.500), worse**', '–', ''],
+        ['same, seconds', '1.000 (0.900 – 1.100)', '–', 'read requests 0.500, –']]
+
+
+def test_the_table_of_a_patch_folds_cases_without_a_difference(a_set_of):
+    same = [compared('seconds', 1, .9, 1.1)]
+    a_set_of(index=[compared('seconds', .5, .4, .6)], scan=same, copy=same, dump=same, backup=same,
+             requests=[*same, compared('read_requests', .5, .4, .6)])
     table, folded = evidence.measured(['10.11'], header('a', 'bulk')).split('\n\n')[1:]
-    assert [line.split('|')[1].strip() for line in table.splitlines()[2:]] == [
-        'bulk: ADD INDEX, seconds', 'bulk: requests, seconds']
+    assert [line.split('|')[1].strip() for line in table.splitlines()[3:]] == [
+        'index, seconds', 'requests, seconds']
     assert folded.replace('\n', ' ') == (
-        'No difference shown in bulk, only:a / vanilla, local disk '
-        '(10.11 [2026-11-28](x)): COPY; scan, ascending; dump; backup.')
+        'No difference shown in bulk, local disk, only:a / vanilla '
+        '(10.11 [2026-11-28](../../test-results/sets/x/)): scan; copy; dump; backup.')
 
 
 def test_the_tables_of_the_profile(few):
