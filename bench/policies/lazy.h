@@ -6,6 +6,7 @@ struct Lazy : Midpoint
 {
   static constexpr uint32_t HITS= 3;            /* buf_block_t::LRU_HITS */
   static constexpr uint32_t WHILE= 64;          /* BUF_LRU_LAZY_WHILE */
+  static constexpr uint32_t AREA= 64;           /* buf_pool.read_ahead_area */
   static constexpr size_t N= 8;                 /* buf_LRU_ghosts_t::N */
   static constexpr uint32_t MAX= 128;           /* BUF_LRU_CHANCES_MAX */
   static constexpr uint32_t PER_EVICTION= 4;    /* BUF_LRU_CHANCES_PER_EVICTION */
@@ -16,10 +17,14 @@ struct Lazy : Midpoint
     struct Bucket { uint16_t hash[N]; };
     std::vector<Bucket> buckets;
 
+    static uint64_t mix(uint64_t n)
+    {
+      n*= 0x9e3779b97f4a7c15ULL;
+      return (n ^ n >> 32) * 0xd6e8feb86659fd93ULL;
+    }
     Bucket &find(Word id, uint16_t &hash)
     {
-      uint64_t h= id * 0x9e3779b97f4a7c15ULL;
-      h= (h ^ h >> 32) * 0xd6e8feb86659fd93ULL;
+      const uint64_t h= mix(id);
       hash= uint16_t(h | !uint16_t(h));
       return buckets[size_t(((h >> 32) * buckets.size()) >> 32)];
     }
@@ -54,14 +59,14 @@ struct Lazy : Midpoint
   std::vector<Use> use;
   Hashes hashes;
   uint32_t left= 0;                             /* buf_LRU_chances */
-  const uint32_t pause, every;
+  const uint32_t blocks, pause, every;
 
-  /* With time == 0, each hit counts; every: which ghost hits are added to the start; ghosts: how
-  many pages are known, in percent of the pool. */
+  /* With time == 0, each hit counts; every: 1 adds all ghost hits to the start, 2 the chosen half;
+  ghosts: how many pages are known, in percent of the pool. */
   Lazy(uint32_t blocks, const std::vector<Word> &ids, uint32_t old_pct, uint32_t time,
        uint32_t depth, uint32_t every, uint32_t ghosts) :
-    Midpoint(blocks, ids.size(), old_pct * DIV / 100 / 2, depth), ids(ids), use(ids.size()),
-    pause(time ? blocks / WHILE : 0), every(every)
+    Midpoint(blocks, ids.size(), old_pct * DIV / 100, depth), ids(ids), use(ids.size()),
+    blocks(blocks), pause(time ? blocks / WHILE : 0), every(every)
   { hashes.buckets.resize(size_t{blocks} * ghosts / 100 / N); }
 
   void evict() override
@@ -99,7 +104,10 @@ struct Lazy : Midpoint
     use[page]= {clock, 0};
     bool to_old= !created;
     if (to_old && hashes.remove(ids[page]))     /* buf_LRU_add_block() */
-      to_old= !(ghosts++ % every == every - 1);
+    {
+      ghosts++;
+      to_old= every > 1 && !(Hashes::mix(ids[page] / AREA + clock / blocks) >> 63);
+    }
     add(page, to_old);
   }
 };

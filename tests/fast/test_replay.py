@@ -162,6 +162,6 @@ def test_the_policy_is_that_of_the_patch(tree):
                         ('MAX', 'BUF_LRU_CHANCES_MAX'),
                         ('PER_EVICTION', 'BUF_LRU_CHANCES_PER_EVICTION')):
         assert constant(f' {name}', ours) == constant(their, patch), name
-    for line in ('* 0x9e3779b97f4a7c15ULL;', 'h= (h ^ h >> 32) * 0xd6e8feb86659fd93ULL;',
+    for line in ('n*= 0x9e3779b97f4a7c15ULL;', 'return (n ^ n >> 32) * 0xd6e8feb86659fd93ULL;',
                  'hash= uint16_t(h | !uint16_t(h));'):
         assert line in ours and line in patch
