@@ -165,3 +165,8 @@ def test_the_policy_is_that_of_the_patch(tree):
     for line in ('n*= 0x9e3779b97f4a7c15ULL;', 'return (n ^ n >> 32) * 0xd6e8feb86659fd93ULL;',
                  'hash= uint16_t(h | !uint16_t(h));'):
         assert line in ours and line in patch
+    chosen = 'mix({} / {} + {} / {}) >> 63'
+    assert re.sub(r'\n\+ *', ' ', patch).count(chosen.format(
+        'id.raw()', 'buf_pool.read_ahead_area', 'buf_pool.freed_page_clock',
+        'buf_pool.curr_size()')) == 1
+    assert chosen.format('ids[page]', 'AREA', 'clock', 'blocks') in ours
