@@ -132,29 +132,33 @@ def measured_with(result, build):
 
 
 def by_itself(patch, results):
-    """The cell of a patch: its cases alone and left out, in numbers, and those that are worse."""
+    """What a patch alone and left out measures: its cases in numbers, and those that are worse;
+    '' where there is no such set."""
     compared = [(f'{result.data["suite"]}: {case["title"]}', case, one) for result in results
                 if (builds := builds_about(result, patch))
                 for case, one in beside_vanilla(result, builds)]
     if not compared:
-        return 'not measured'
+        return ''
     better, same, worse, slow, _ = case_summary(compared)
     text = f'{better} better, {same} no difference, {worse} worse'
     return text if worse == '0' else f'{text}: {slow}'
 
 
-def proofs(tree, results):
-    """The table of a tree's patches: what is proven of each, and how it measures by itself.
-
-    Patches with the same cells share a row."""
+def proofs(tree):
+    """The table of what is proven of a tree's patches; those with the same cells share a row."""
     proven = verdicts(tree)
-    columns = list(next(iter(proven.values()), {}))
     rows = {}
     for name, of in proven.items():
-        cells = *(of[column] for column in columns), by_itself(name, results)
-        rows.setdefault(cells, []).append(name)
-    return table(['patch', *columns, 'by itself'],
+        rows.setdefault(tuple(of.values()), []).append(name)
+    return table(['patch', *next(iter(proven.values()), {})],
                  [[', '.join(names), *cells] for cells, names in rows.items()])
+
+
+def each_by_itself(tree, results):
+    """The sentence about the tree's patches by themselves."""
+    parts = [f'{name}: {text}' for name in verdicts(tree) if (text := by_itself(name, results))]
+    return f'By itself: {"; ".join(parts)}. No other patch was measured so.' if parts \
+        else 'By itself, no patch was measured.'
 
 
 def suite_runs(tree):
@@ -214,10 +218,11 @@ def machines(results):
 
 def screen(tree, results):
     """The part of test-results/README.md about a tree."""
-    text = [f'## {tree}', '### Proven', proofs(tree, results),
+    text = [f'## {tree}', '### Proven', proofs(tree),
             "### Upstream's suites, and hostile surroundings", suites_summary(tree)]
     if results:
-        text += ['### Measured', f'On {machines(results)}.', measured_table(results)]
+        text += ['### Measured', f'On {machines(results)}.', measured_table(results),
+                 each_by_itself(tree, results)]
     return '\n\n'.join(text)
 
 
