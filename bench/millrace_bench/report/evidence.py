@@ -236,8 +236,7 @@ def profile():
                     rows.append([kind, result.data['tree'],
                                  f'{result.data["suite"]}: {case["title"]}', ratio(compared),
                                  verdict(case, compared), ratio(figure) if figure else '–',
-                                 f'[{result.data["date"][:10]}]'
-                                 f'(../../test-results/sets/{result.name}/)'])
+                                 _link(result)])
     return '\n\n'.join([
         table(['tree', 'release', 'trained', 'compiler', 'seconds'], facts),
         'millrace, with patches and profile, beside vanilla, which has neither:',
