@@ -6,14 +6,13 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from conftest import memory
 from millrace import TOP
 from millrace.patches import header, series
-from millrace.prove.tests import for_release
+from millrace.prove.tests import for_release, verdicts
 from support.checkout import TREE
 
 # they look at one run
@@ -27,28 +26,22 @@ def upstreams():
     return {line for line in lines if line and not line.startswith('#')}
 
 
-def run(tests, report, **environment):
+def run(tests, **environment):
     """Runs tests: the names of those that pass in each of their combinations.
 
     There are more servers than cores: tests of InnoDB wait for restarts and for disks, and other
-    tests run beside these.  So lines of several workers may be mixed in the output; the file
-    `report` is read instead."""
-    done = subprocess.run([TOP / 'scripts/mysql-test', *sorted(tests), '--parallel=4',
-                           f'--xml-report={report}'], text=True,
+    tests run beside these."""
+    done = subprocess.run([TOP / 'scripts/mysql-test', *sorted(tests), '--parallel=4'], text=True,
                           capture_output=True, check=False, timeout=3000,
                           env={**os.environ, 'TREE': TREE, 'PATCHES': 'all', **environment})
-    # the status may be 0 though mysql-test-run ended early; there is no report then
-    assert done.returncode == 0 and report.exists(), done.stdout[-6000:] + done.stderr[-3000:]
-    statuses = [(f'{case.get("classname")}.{case.get("name")}', case.get('status'))
-                for case in ElementTree.parse(report).iter('testcase')]
-    # shown where a test fails
-    print(*(f'{name}: {status}' for name, status in statuses if status != 'MTR_RES_PASSED'),
-          sep='\n')
-    # a worker may have died
-    lost = set(tests) - {name for name, _ in statuses}
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    found = verdicts(done.stdout)
+    # the status may be 0 though mysql-test-run, or one of its workers, ended early
+    lost = set(tests).difference(*found.values())
     assert not lost, f'no verdict: {lost}\n{done.stdout[-20000:]}{done.stderr[-3000:]}'
-    return {name for name, status in statuses if status == 'MTR_RES_PASSED'} \
-        - {name for name, status in statuses if status == 'MTR_RES_FAILED'}
+    # pytest shows it where a test fails
+    print(*(line for line in done.stdout.splitlines() if '[ skipped ]' in line), sep='\n')
+    return found['pass'] - found['fail']
 
 
 @pytest.fixture(scope='module')
@@ -60,9 +53,7 @@ def passed():
                   .split())
     named = {test for file in FILES for test in header.read_header(file).fields['Test'].split()}
     with tempfile.TemporaryDirectory(prefix='mysql-test-', dir=memory(6 << 30)) as data:
-        place = Path(data)
-        return run(on_disk, place / 'disk.xml') \
-            | run((named | upstreams()) - on_disk, place / 'memory.xml', VARDIR=f'{data}/var')
+        return run(on_disk) | run((named | upstreams()) - on_disk, VARDIR=f'{data}/var')
 
 
 def test_tests_of_the_patches_pass(passed):
