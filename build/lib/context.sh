@@ -14,26 +14,26 @@ set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
 umask 022
 
-# A hook of git, an options variable of tar or a user's setting for quilt must not reach the
-# steps; nor must make's flags, which debian/rules would take for its own.
-# CCACHE_COMPILER, CPATH and the like would put other objects into the packages.
 set +o posix
-unset CDPATH POSIXLY_CORRECT GREP_OPTIONS TAR_OPTIONS XZ_OPT XZ_DEFAULTS GZIP MAKEFLAGS MFLAGS \
-    MAKELEVEL CCACHE_COMPILER CCACHE_COMPILERTYPE CCACHE_IGNOREHEADERS CCACHE_IGNOREOPTIONS \
-    CCACHE_EXTRAFILES CCACHE_HARDLINK CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH \
-    PKG_CONFIG_PATH CMAKE_PREFIX_PATH CMAKE_TOOLCHAIN_FILE "${!QUILT_@}"
-for name in "${!GIT_@}"; do
-    case $name in
-        GIT_AUTHOR_* | GIT_COMMITTER_*) ;;
-        *) unset "$name" ;;
-    esac
-done
-unset name
+# The real path: CMake and the compiler see only that one.
+TOP=$(CDPATH='' cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
+
+_forget_stray_variables() {
+    local name pattern patterns
+    mapfile -t patterns < "$TOP/build/lib/stray-variables"
+    for name in $(compgen -e); do
+        for pattern in "${patterns[@]}"; do
+            # shellcheck disable=SC2053     # a pattern; comments fit no name
+            [[ $name == ${pattern#!} ]] || continue
+            [[ $pattern == !* ]] || unset "$name"
+            break
+        done
+    done
+}
+_forget_stray_variables
 # quilt does not quote it, and goes on without it
 [[ ${TMPDIR:-} =~ ^/[^[:space:]]*$ && -w $TMPDIR ]] || unset TMPDIR
 
-# The real path: CMake and the compiler see only that one.
-TOP=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
 . "$TOP/build/lib/say.sh"
 help_asked "$@"
 

@@ -1,5 +1,6 @@
 """Shared by all commands: arguments, error reporting, interrupts and running subprocesses."""
 import errno
+import fnmatch
 import os
 import re
 import signal
@@ -9,11 +10,6 @@ from pathlib import Path
 
 from millrace import TOP
 from millrace.errors import Failure
-
-# how variables of a caller (a git hook, a user of quilt) begin that lead programs astray;
-# build/lib/context.sh has those of the steps
-STRAY = ('GIT_', 'QUILT_', 'CDPATH', 'POSIXLY_CORRECT', 'GREP_OPTIONS', 'TAR_OPTIONS', 'XZ_OPT',
-         'XZ_DEFAULTS', 'GZIP')
 
 
 def parser(program, description):
@@ -115,9 +111,14 @@ def say(name, text):
 
 
 def forget_stray_variables():
-    """Takes STRAY variables out of the environment, and a TMPDIR that quilt cannot use."""
-    for name in [name for name in os.environ if name.startswith(STRAY)]:
-        del os.environ[name]
+    """Takes out of the environment what build/lib/stray-variables has, and a TMPDIR that quilt
+    cannot use."""
+    patterns = (TOP / 'build/lib/stray-variables').read_text(encoding='utf-8').splitlines()
+    for name in list(os.environ):
+        fits = (pattern for pattern in patterns         # comments fit no name
+                if fnmatch.fnmatchcase(name, pattern.removeprefix('!')))
+        if not next(fits, '!').startswith('!'):
+            del os.environ[name]
     place = os.environ.get('TMPDIR', '/')
     if not re.fullmatch(r'/\S*', place) or not os.access(place, os.W_OK):
         os.environ.pop('TMPDIR', None)

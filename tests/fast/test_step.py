@@ -217,15 +217,32 @@ def test_a_checkout_behind_a_symbolic_link(road, tmp_path):
     assert (status, text) == (0, f'{road.path.resolve()}\n')
 
 
+# how a step and a command of scripts/ begin
+BEGINNINGS = {'step': '. build/lib/context.sh && {}', 'command': """scripts/python -c '
+import subprocess, sys
+from millrace.command import forget_stray_variables
+forget_stray_variables()
+sys.exit(subprocess.call(sys.argv[1], shell=True))' '{}'"""}
+
+
+@pytest.mark.parametrize('beginning', BEGINNINGS)
 @pytest.mark.parametrize('variable', ['CPATH', 'C_INCLUDE_PATH', 'CPLUS_INCLUDE_PATH'])
-def test_headers_of_the_caller_reach_no_object(road, tmp_path, variable):
+def test_headers_of_the_caller_reach_no_object(road, tmp_path, variable, beginning):
     (tmp_path / 'stray.h').touch()
     language = 'c++' if variable.startswith('CPLUS') else 'c'
     compiled = f'echo "#include <stray.h>" | cc -E -x {language} -o /dev/null -'
-    for line, status in ((compiled, 0), (f'. build/lib/context.sh && {compiled}', 1)):
+    for line, status in ((compiled, 0), (BEGINNINGS[beginning].format(compiled), 1)):
         done, text = road.run('bash', '-ec', line, TREE='tiny', **{variable: str(tmp_path)})
         assert done == status, text
     assert 'stray.h: No such file' in text
+
+
+@pytest.mark.parametrize('beginning', BEGINNINGS)
+def test_who_commits_reaches_a_command(road, beginning):
+    who = 'git var GIT_AUTHOR_IDENT'
+    status, text = road.run('bash', '-ec', BEGINNINGS[beginning].format(who), TREE='tiny',
+                            GIT_AUTHOR_NAME='Ann', GIT_AUTHOR_EMAIL='ann@example.org')
+    assert status == 0 and text.startswith('Ann <ann@example.org> '), text
 
 
 def test_a_blank_in_the_path_is_refused(road, tmp_path):
