@@ -28,7 +28,8 @@ INTRODUCTION = f'''# Proven and measured
 - [sets/](sets/README.md): every kept set with every ratio; each has result.json (every figure),
   runs.csv.gz (every second and the response times of every run) and log.gz, and `make report`
   draws it
-- [suites/](suites/README.md): every run of upstream's suites
+- [suites/](suites/README.md): every run of upstream's suites, each with the series of its day, and
+  what was wrong where a test failed
 - [proofs/](proofs/): the record behind the first table of each tree
 - [hostile/](hostile/): each scenario of `make hostile`, step by step
 - [notes/](notes/README.md): records by hand, by date
