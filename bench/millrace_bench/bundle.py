@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from millrace import TOP
-from millrace.command import parser, run_command
+from millrace.command import STRAY, parser, run_command
 from millrace.errors import Failure
 from millrace.upstream.pins import default_tree
 from millrace_bench import builds, run, suites
@@ -98,9 +98,10 @@ def add_python(bench):
 
 
 def shared():
-    """Paths of the modules of scripts/millrace that bench/run imports, which is imported here."""
-    return [Path(module.__file__) for name, module in sorted(sys.modules.items())
-            if name.partition('.')[0] == 'millrace']
+    """Paths of the modules of scripts/millrace that bench/run imports, which is imported here, and
+    of the file that they read."""
+    return [STRAY, *(Path(module.__file__) for name, module in sorted(sys.modules.items())
+                     if name.partition('.')[0] == 'millrace')]
 
 
 def fill(target, tree, chosen):

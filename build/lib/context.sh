@@ -20,7 +20,7 @@ TOP=$(CDPATH='' cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
 
 _forget_stray_variables() {
     local name pattern patterns
-    mapfile -t patterns < "$TOP/build/lib/stray-variables"
+    mapfile -t patterns < "$TOP/scripts/millrace/stray-variables"
     for name in $(compgen -e); do
         for pattern in "${patterns[@]}"; do
             # shellcheck disable=SC2053     # a pattern; comments fit no name

@@ -11,6 +11,8 @@ from pathlib import Path
 from millrace import TOP
 from millrace.errors import Failure
 
+STRAY = Path(__file__).with_name('stray-variables')     # build/lib/context.sh reads it, too
+
 
 def parser(program, description):
     """An argparse parser for `program`, as a user calls it; its docstring is its help."""
@@ -111,9 +113,8 @@ def say(name, text):
 
 
 def forget_stray_variables():
-    """Takes out of the environment what build/lib/stray-variables has, and a TMPDIR that quilt
-    cannot use."""
-    patterns = (TOP / 'build/lib/stray-variables').read_text(encoding='utf-8').splitlines()
+    """Takes out of the environment what STRAY has, and a TMPDIR that quilt cannot use."""
+    patterns = STRAY.read_text(encoding='utf-8').splitlines()
     for name in list(os.environ):
         fits = (pattern for pattern in patterns         # comments fit no name
                 if fnmatch.fnmatchcase(name, pattern.removeprefix('!')))
