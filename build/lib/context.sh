@@ -14,7 +14,7 @@ set -euo pipefail
 export LC_ALL=C.UTF-8 TZ=UTC
 umask 022
 
-set +o posix
+set +o posix      # POSIXLY_CORRECT sets it
 # The real path: CMake and the compiler see only that one.
 TOP=$(CDPATH='' cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
 
