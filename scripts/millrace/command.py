@@ -56,6 +56,8 @@ def _open_outputs():
 
 def _failure_of(error):
     """The Failure that tells of an exception: the thing, the cause, and what may mend it."""
+    if isinstance(error, ModuleNotFoundError):
+        return Failure(f'there is no Python module {error.name}', 'build/setup tests')
     if isinstance(error, UnicodeDecodeError):
         where = error.object[:error.start].count(b'\n') + 1
         text = error.object.splitlines()[where - 1:where] or [b'']
@@ -97,7 +99,8 @@ def run_command(name, main, argv=None):
     except BrokenPipeError:                             # as in `... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 128 + signal.SIGPIPE
-    except (Failure, OSError, UnicodeDecodeError, subprocess.CalledProcessError) as error:
+    except (Failure, OSError, UnicodeDecodeError, ModuleNotFoundError,
+            subprocess.CalledProcessError) as error:
         sys.stdout.flush()
         print(f'{name}: error: {_failure_of(error)}', file=sys.stderr)
         status = 1

@@ -799,6 +799,16 @@ def test_signals(sent, ignored, status):
     assert (process.returncode, errors) == (status, 'x: interrupted\n' if status else '')
 
 
+def test_a_module_that_is_not_there_is_named():
+    program = 'from millrace.command import run_command\n' \
+        'run_command("x", lambda _: __import__("no_such_module"))'
+    done = subprocess.run([TOP / 'scripts/python', '-c', program], text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == 'x: error: there is no Python module no_such_module\n' \
+        '  build/setup tests\n'
+
+
 @pytest.fixture
 def hanging(tmp_path):
     """An unpacked server whose program writes its process into `up` beside it, and then does what

@@ -31,11 +31,12 @@ INTRODUCTION = f'''# Proven and measured
 - [suites/](suites/README.md): every run of upstream's suites, each with the series of its day, and
   what was wrong where a test failed
 - [proofs/](proofs/): the record behind the first table of each tree
-- [hostile/](hostile/): each scenario of `make hostile`, step by step
+- [hostile/](hostile/): each scenario of `make hostile`, step by step; a commit with a `+` had
+  changes that were not committed yet
 - [notes/](notes/README.md): records by hand, by date
 
 Git keeps what was replaced: `git log --diff-filter=DM -- test-results/sets`. Commit {EVERYTHING}
-has every result of the laboratory, {NOTES} the notes that went.
+has every earlier result, {NOTES} the notes that went.
 
 **Measured** has one set for each suite and volume: the one that compares the whole series with
 vanilla. A build with the profile goes before `plain:millrace`, which has none; then the set with

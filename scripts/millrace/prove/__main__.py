@@ -9,7 +9,7 @@ For each release tree (where none is named, all whose tarball can be had):
   - with --tests: each patch's own tests fail without it and pass with it alone;
   - with --mutations: each patch's own tests fail where a part of it is broken on purpose.
 
-What was proven stays proven until something it was made from changes.  The result is
+A proof holds until one of its inputs changes.  The result is
 in work/<tree>/prove/result.json, and the record that the tables are made from in
 test-results/proofs/<tree>.json.  Exits 1 where something is not right, with the
 commands that mend it.

@@ -7,7 +7,7 @@ of each whether it is
 
     unchanged         not a byte of its change is different
     moved             its hunks are at other lines, or in a file of another name
-    merged            the lines around its hunks, or some of its hunks, are others
+    merged            upstream changed lines around its hunks, or some of its hunks
     conflict          a person has to decide; where, and what stands there
     resolved          a person has decided
     already upstream  it is dropped, and from the Depends: of the others
