@@ -68,9 +68,9 @@ upstream-watch:         ## look for releases that are newer than the pinned ones
 	@scripts/upstream-watch
 
 ##: Proofs
-check: setup-tests lint packages ## run every test
+check: setup-tests lint packages ## run the tests; check-fast: those that need no compiled server
 	@$(PYTEST) tests
-check-fast: setup setup-tests ## run the tests that need no compiled server
+check-fast: setup setup-tests
 	@$(PYTEST) tests/fast
 lint: setup-tests       ## check scripts, patch headers, differences between trees, tables
 	@scripts/lint
@@ -83,14 +83,14 @@ reproduce: packages     ## build the packages again elsewhere and compare the by
 	@scripts/reproduce
 
 ##: Measuring
-bench: setup-bench      ## measure builds side by side, into test-results/new/
+bench: setup-bench      ## measure builds, into test-results/new/; report: draw kept sets, or SET=
 	@bench/run --tree "$$TREE" $(if $(SUITE),--suite "$$SUITE") \
 	    $(if $(CASES),--cases "$$CASES") \
 	    $(if $(BUILDS),--builds "$$BUILDS") $(if $(IOPS),--iops "$$IOPS") \
 	    $(if $(VOLUME),--volume "$$VOLUME") \
 	    $(if $(ROUNDS),--rounds "$$ROUNDS") $(if $(SECONDS),--seconds "$$SECONDS") \
 	    $(if $(SIZE),--size "$$SIZE") $(if $(DATA),--data "$$DATA")
-report: setup-report    ## draw the kept sets into dist/report/, or one: SET=
+report: setup-report
 	@bench/report $(if $(SET),"$$SET")
 profile: setup setup-bench ## train the profile of a tree anew, into trees/ (slow)
 	@bench/train --tree "$$TREE" $(if $(SECONDS),--seconds "$$SECONDS") \
@@ -101,11 +101,11 @@ run:                    ## run the server of the binary tarball, with data of it
 	@build/run
 tables: setup-report    ## write the generated tables in README.md, docs/ and test-results/
 	@scripts/tables --write
-clean:                  ## remove work/ and the packages, edits in the patched source included
+clean:                  ## remove work/, edits in it included, and the packages; help: this list
 	@rm -rf work
 	@[ ! -d dist ] || find dist -mindepth 1 -maxdepth 1 ! -name repo ! -name '.repo.*' \
 	    -exec rm -rf {} +
-help:                   ## print this list
+help:
 	@sed -n 's/^##: //p; s/^\([a-z-]*\):.*## \(.*\)/  make \1              \2/p' Makefile \
 	    | sed 's/^\(  make .\{16\}\) */\1/'
 	@echo 'Variables'
